@@ -112,14 +112,14 @@ static void read_offer(struct peer *p, struct target_memory *m)
 static bool echoes(struct peer *p)
 {
 	static const char text[] = "Echo of a connection that lives";
-	long end = net_ms() + opt.timeout_ms;
+	long end = net_ms() + PATIENCE_MS;
 
 	if (p->gone)
 		return false;
 	if (opt.sdp)
-		return sdp_echoes(p, opt.timeout_ms);
+		return sdp_echoes(p, PATIENCE_MS);
 	peer_send_message(p, text, sizeof(text));
-	while (net_ms() < end && peer_recv_fpdu(p, opt.timeout_ms) == 1) {
+	while (net_ms() < end && peer_recv_fpdu(p, PATIENCE_MS) == 1) {
 		if (p->ulpdu_len == 18 + sizeof(text) &&
 		    !memcmp(p->ulpdu + 18, text, sizeof(text)))
 			return true;
@@ -178,7 +178,7 @@ static const char *counter_of(const struct peer *p, const struct attack *a)
 static const char *rising(const char *name, long long before)
 {
 	static char text[128];
-	long end = net_ms() + 5000;
+	long end = net_ms() + 30000;
 	long long now;
 
 	if (!name || !opt.stats)
@@ -207,16 +207,20 @@ static void result(const struct attack *a, bool ok, const char *what,
 	fflush(stdout);
 }
 
-/* The attack itself, on a connection that is as far as it has to be. */
+/*
+ * The attack itself, on a connection that is as far as it has to be. Of one that has only
+ * been made the target soon loses patience, so that its counter was read @before; or -2.
+ */
 static void strike(struct peer *p, const struct attack *a,
-		   const struct target_memory *m)
+		   const struct target_memory *m, long long before)
 {
 	const char *counter = counter_of(p, a);
-	long long before = attack_counter(counter);
 	const char *what;
 	enum peer_end end;
 	bool ok;
 
+	if (before == -2)
+		before = attack_counter(counter);
 	end = a->run(p, m, a);
 	if (end == END_NONE && a->ends[0] == E_ALIVE) {
 		ok = echoes(p);
@@ -225,11 +229,9 @@ static void strike(struct peer *p, const struct attack *a,
 		return;
 	}
 	if (end == END_NONE)
-		end = peer_wait_end(p, expects(a, E_ANY) ? 2000 :
-				       a->counter && strstr(a->counter,
-							    "timeout") ?
-							   60000 :
-							   opt.timeout_ms);
+		end = peer_wait_end(p, expects(a, E_ANY)   ? 2000 :
+				       expects(a, E_ALIVE) ? opt.timeout_ms :
+							     PATIENCE_MS);
 	if (end == END_TERMINATE && p->term_bad) {
 		result(a, false, peer_end_text(end, p->term), p->term_bad);
 		return;
@@ -254,6 +256,8 @@ static void skip(const struct attack *a, const char *why)
 
 static void attack_listener(const struct attack *a, bool open)
 {
+	bool early = !open && !peer_over;
+	long long before = early ? attack_counter(a->counter) : -2;
 	struct target_memory m = { 0 };
 	const char *unfit;
 	struct peer p;
@@ -278,7 +282,7 @@ static void attack_listener(const struct attack *a, bool open)
 	if (open && strstr(a->name, "marker") && !p.tx_ivl)
 		skip(a, "the target does not ask for markers");
 	else
-		strike(&p, a, &m);
+		strike(&p, a, &m, before);
 	peer_close(&p);
 }
 
@@ -298,11 +302,11 @@ static const char *walk_once(uint32_t seed, struct walk *w)
 	/* what is valid goes on; whatever was not ends, or does */
 	if (!what && !w->wrong && w->over)
 		what = "ended without a reason";
-	else if (!what && !w->wrong && !sdp_echoes(&p, opt.timeout_ms))
+	else if (!what && !w->wrong && !sdp_echoes(&p, PATIENCE_MS))
 		what = "does not echo";
 	else if (!what && w->wrong && !w->over)
 		peer_hang_up(&p);
-	if (!what && w->wrong && peer_wait_end(&p, opt.timeout_ms) == END_NONE)
+	if (!what && w->wrong && peer_wait_end(&p, PATIENCE_MS) == END_NONE)
 		what = "hangs";
 	peer_close(&p);
 	return what;
@@ -347,8 +351,6 @@ int attack_next(struct peer *p, int timeout_ms)
 	return peer_adopt(p, accept(opt.listener, NULL, NULL));
 }
 
-#define NOTICE_MS 120000 /* that a client may take */
-
 /* A peer that connects too late */
 static bool turned_away(int timeout_ms)
 {
@@ -371,7 +373,7 @@ static void answer_client(struct peer *p, const struct attack *a, bool open)
 	else if (open && (opt.sdp ? sdp_answer(p) : peer_answer(p, NULL, 0)))
 		result(a, false, "start-up failed", NULL);
 	else
-		strike(p, a, &m);
+		strike(p, a, &m, -2);
 	peer_close(p);
 }
 
@@ -387,7 +389,7 @@ static void attack_client(const struct attack *a, bool open)
 		execl("/bin/sh", "sh", "-c", opt.client, NULL);
 		_exit(127);
 	}
-	if (peer_accept(&p, opt.listener, opt.timeout_ms)) {
+	if (peer_accept(&p, opt.listener, PATIENCE_MS)) {
 		result(a, false, "the client does not connect", NULL);
 		kill(child, SIGKILL);
 		waitpid(child, &status, 0);
@@ -395,14 +397,14 @@ static void attack_client(const struct attack *a, bool open)
 	}
 	answer_client(&p, a, open);
 	/* the client must notice, whatever it was; it may try in another way */
-	end = net_ms() + NOTICE_MS;
+	end = net_ms() + PATIENCE_MS;
 	while (waitpid(child, &status, WNOHANG) == 0) {
 		turned_away(20);
 		if (net_ms() < end)
 			continue;
 		result(a, false, "the client does not notice", NULL);
 		kill(child, SIGKILL);
-		end += NOTICE_MS;
+		end += PATIENCE_MS;
 	}
 	while (turned_away(0))
 		;

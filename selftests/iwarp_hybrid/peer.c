@@ -279,7 +279,7 @@ int peer_open(struct peer *p, const void *private_data, size_t len)
 	n = peer_start_frame(frame, false, MPA_C | interval_code(), 1, len,
 			     private_data, len);
 	peer_send(p, frame, n);
-	if (peer_read_start(p, 20000) != 1)
+	if (peer_read_start(p, PATIENCE_MS) != 1)
 		return -1;
 	if (peer_interval && p->reply_flags & MPA_M &&
 	    (p->reply_flags & 7) == interval_code()) {
@@ -305,7 +305,7 @@ int peer_answer(struct peer *p, const void *private_data, size_t len)
 
 	if (p->ops)
 		return p->ops->answer(p, private_data, len);
-	if (len > sizeof(pd) - 4 || peer_read_start(p, 20000) != 1)
+	if (len > sizeof(pd) - 4 || peer_read_start(p, PATIENCE_MS) != 1)
 		return -1;
 	if (peer_ext)
 		flags |= (p->reply_flags & 15) ^ 8;
@@ -324,7 +324,7 @@ int peer_answer(struct peer *p, const void *private_data, size_t len)
 	peer_send(p, frame,
 		  peer_start_frame(frame, true, flags, p->reply_rev, len, pd,
 				   len));
-	return ready && peer_recv_fpdu(p, 10000) != 1 ? -1 : 0;
+	return ready && peer_recv_fpdu(p, PATIENCE_MS) != 1 ? -1 : 0;
 }
 
 /* The marker before the word at @at, @head bytes after the FPDU's begin */
@@ -434,6 +434,7 @@ void peer_send_fpdu(struct peer *p, const unsigned char *ulpdu, size_t len,
 static int recv_run(struct peer *p, unsigned char *buf, size_t *n, bool *front,
 		    uint64_t *head, uint32_t *crc, int timeout_ms)
 {
+	bool mark_read = false;
 	unsigned char mark[4];
 	int ret;
 
@@ -445,13 +446,15 @@ static int recv_run(struct peer *p, unsigned char *buf, size_t *n, bool *front,
 			return -3;
 		crc32c_add(crc, mark, 4);
 		p->rx_pos += 4;
+		mark_read = true;
 	}
 	if (*front)
 		*head = p->rx_pos;
 	*front = false;
 	if (p->rx_ivl && *n > p->rx_ivl - p->rx_pos % p->rx_ivl)
 		*n = p->rx_ivl - p->rx_pos % p->rx_ivl;
-	ret = peer_recv(p, buf, *n, timeout_ms);
+	/* after the marker the rest comes, too */
+	ret = peer_recv(p, buf, *n, mark_read ? PATIENCE_MS : timeout_ms);
 	if (ret == 1) {
 		crc32c_add(crc, buf, *n);
 		p->rx_pos += *n;
@@ -482,6 +485,7 @@ int peer_recv_fpdu(struct peer *p, int timeout_ms)
 		if (ret != 1)
 			goto out;
 		got += n;
+		timeout_ms = PATIENCE_MS;
 		p->ulpdu_len = buf[0] << 8 | buf[1];
 		body = (2 + p->ulpdu_len + 3) & ~3ul;
 	}

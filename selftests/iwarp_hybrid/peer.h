@@ -16,6 +16,9 @@
 
 #define PEER_ULPDU_MAX 65535
 
+/* For what has to come: a debug kernel on a busy machine takes its time */
+#define PATIENCE_MS 120000
+
 /* MPA flags */
 #define MPA_M 0x80
 #define MPA_C 0x40
