@@ -324,6 +324,7 @@ int peer_answer(struct peer *p, const void *private_data, size_t len)
 	peer_send(p, frame,
 		  peer_start_frame(frame, true, flags, p->reply_rev, len, pd,
 				   len));
+	ready = ready && !p->hasty;
 	return ready && peer_recv_fpdu(p, PATIENCE_MS) != 1 ? -1 : 0;
 }
 

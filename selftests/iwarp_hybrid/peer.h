@@ -97,6 +97,7 @@ struct peer {
 	const struct peer_ops *ops; /* NULL: TCP */
 	void *over; /* of ops */
 	bool gone; /* there is nothing to send by any more */
+	bool hasty; /* after the Reply the first FPDU is not waited for */
 	bool short_hello; /* private data have no room for the long one */
 	bool has_imm; /* a program can send and receive immediate data */
 	int fd;

@@ -1028,6 +1028,7 @@ static enum peer_end ack_and_data(struct peer *p, const struct target_memory *m,
 static enum peer_end ack_then_rst(struct peer *p, const struct target_memory *m,
 				  const struct attack *a)
 {
+	p->hasty = true;
 	bad_ack(p, m, a);
 	peer_reset(p);
 	return END_RST;
