@@ -362,30 +362,24 @@ static bool turned_away(int timeout_ms)
 	return true;
 }
 
-/*
- * On a connection that a client has made. False: it does not start up. The client of the
- * case before may have left it behind.
- */
-static bool answer_client(struct peer *p, const struct attack *a, bool open)
+/* On a connection that a client has made */
+static void answer_client(struct peer *p, const struct attack *a, bool open)
 {
 	const char *unfit = p->ops ? attack_unfit(p, a) : NULL;
 	struct target_memory m = { 0 };
-	bool started = true;
 
 	if (unfit)
 		skip(a, unfit);
 	else if (open && (opt.sdp ? sdp_answer(p) : peer_answer(p, NULL, 0)))
-		started = false;
+		result(a, false, "start-up failed", NULL);
 	else
 		strike(p, a, &m, -2);
 	peer_close(p);
-	return started;
 }
 
 static void attack_client(const struct attack *a, bool open)
 {
 	struct peer p;
-	bool started;
 	pid_t child;
 	int status;
 	long end;
@@ -395,19 +389,13 @@ static void attack_client(const struct attack *a, bool open)
 		execl("/bin/sh", "sh", "-c", opt.client, NULL);
 		_exit(127);
 	}
-	do {
-		if (peer_accept(&p, opt.listener, PATIENCE_MS)) {
-			result(a, false, "the client does not connect", NULL);
-			kill(child, SIGKILL);
-			waitpid(child, &status, 0);
-			return;
-		}
-		started = answer_client(&p, a, open);
-		if (!started && waitpid(child, &status, WNOHANG)) {
-			result(a, false, "start-up failed", NULL);
-			return;
-		}
-	} while (!started);
+	if (peer_accept(&p, opt.listener, PATIENCE_MS)) {
+		result(a, false, "the client does not connect", NULL);
+		kill(child, SIGKILL);
+		waitpid(child, &status, 0);
+		return;
+	}
+	answer_client(&p, a, open);
 	/* the client must notice, whatever it was; it may try in another way */
 	end = net_ms() + PATIENCE_MS;
 	while (waitpid(child, &status, WNOHANG) == 0) {
@@ -418,7 +406,7 @@ static void attack_client(const struct attack *a, bool open)
 		kill(child, SIGKILL);
 		end += PATIENCE_MS;
 	}
-	while (turned_away(20))
+	while (turned_away(0))
 		;
 }
 
