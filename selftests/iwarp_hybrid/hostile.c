@@ -112,14 +112,15 @@ static void read_offer(struct peer *p, struct target_memory *m)
 static bool echoes(struct peer *p)
 {
 	static const char text[] = "Echo of a connection that lives";
-	long end = net_ms() + PATIENCE_MS;
+	int patience = peer_patience(opt.timeout_ms);
+	long end = net_ms() + patience;
 
 	if (p->gone)
 		return false;
 	if (opt.sdp)
-		return sdp_echoes(p, PATIENCE_MS);
+		return sdp_echoes(p, patience);
 	peer_send_message(p, text, sizeof(text));
-	while (net_ms() < end && peer_recv_fpdu(p, PATIENCE_MS) == 1) {
+	while (net_ms() < end && peer_recv_fpdu(p, patience) == 1) {
 		if (p->ulpdu_len == 18 + sizeof(text) &&
 		    !memcmp(p->ulpdu + 18, text, sizeof(text)))
 			return true;
@@ -178,7 +179,7 @@ static const char *counter_of(const struct peer *p, const struct attack *a)
 static const char *rising(const char *name, long long before)
 {
 	static char text[128];
-	long end = net_ms() + 30000;
+	long end = net_ms() + peer_patience(5000);
 	long long now;
 
 	if (!name || !opt.stats)
@@ -207,6 +208,17 @@ static void result(const struct attack *a, bool ok, const char *what,
 	fflush(stdout);
 }
 
+/* How long the end of the connection may take, or how long there must be none */
+static int end_ms(const struct attack *a)
+{
+	if (expects(a, E_ANY))
+		return 2000;
+	if (a->counter && strstr(a->counter, "timeout"))
+		return peer_patience(60000);
+	return expects(a, E_ALIVE) ? opt.timeout_ms :
+				     peer_patience(opt.timeout_ms);
+}
+
 /*
  * The attack itself, on a connection that is as far as it has to be. Of one that has only
  * been made the target soon loses patience, so that its counter was read @before; or -2.
@@ -229,9 +241,7 @@ static void strike(struct peer *p, const struct attack *a,
 		return;
 	}
 	if (end == END_NONE)
-		end = peer_wait_end(p, expects(a, E_ANY)   ? 2000 :
-				       expects(a, E_ALIVE) ? opt.timeout_ms :
-							     PATIENCE_MS);
+		end = peer_wait_end(p, end_ms(a));
 	if (end == END_TERMINATE && p->term_bad) {
 		result(a, false, peer_end_text(end, p->term), p->term_bad);
 		return;
@@ -302,11 +312,13 @@ static const char *walk_once(uint32_t seed, struct walk *w)
 	/* what is valid goes on; whatever was not ends, or does */
 	if (!what && !w->wrong && w->over)
 		what = "ended without a reason";
-	else if (!what && !w->wrong && !sdp_echoes(&p, PATIENCE_MS))
+	else if (!what && !w->wrong &&
+		 !sdp_echoes(&p, peer_patience(opt.timeout_ms)))
 		what = "does not echo";
 	else if (!what && w->wrong && !w->over)
 		peer_hang_up(&p);
-	if (!what && w->wrong && peer_wait_end(&p, PATIENCE_MS) == END_NONE)
+	if (!what && w->wrong &&
+	    peer_wait_end(&p, peer_patience(opt.timeout_ms)) == END_NONE)
 		what = "hangs";
 	peer_close(&p);
 	return what;
@@ -351,6 +363,8 @@ int attack_next(struct peer *p, int timeout_ms)
 	return peer_adopt(p, accept(opt.listener, NULL, NULL));
 }
 
+#define NOTICE_MS 120000 /* that a client may take */
+
 /* A peer that connects too late */
 static bool turned_away(int timeout_ms)
 {
@@ -389,7 +403,7 @@ static void attack_client(const struct attack *a, bool open)
 		execl("/bin/sh", "sh", "-c", opt.client, NULL);
 		_exit(127);
 	}
-	if (peer_accept(&p, opt.listener, PATIENCE_MS)) {
+	if (peer_accept(&p, opt.listener, peer_patience(opt.timeout_ms))) {
 		result(a, false, "the client does not connect", NULL);
 		kill(child, SIGKILL);
 		waitpid(child, &status, 0);
@@ -397,14 +411,14 @@ static void attack_client(const struct attack *a, bool open)
 	}
 	answer_client(&p, a, open);
 	/* the client must notice, whatever it was; it may try in another way */
-	end = net_ms() + PATIENCE_MS;
+	end = net_ms() + NOTICE_MS;
 	while (waitpid(child, &status, WNOHANG) == 0) {
 		turned_away(20);
 		if (net_ms() < end)
 			continue;
 		result(a, false, "the client does not notice", NULL);
 		kill(child, SIGKILL);
-		end += PATIENCE_MS;
+		end += NOTICE_MS;
 	}
 	while (turned_away(0))
 		;

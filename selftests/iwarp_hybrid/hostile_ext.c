@@ -112,9 +112,9 @@ static enum peer_end atomic_request(struct peer *p,
 /* The device's answer, with identifier and number. */
 static bool answered(struct peer *p, uint32_t msn, uint64_t value)
 {
-	return peer_recv_fpdu(p, PATIENCE_MS) == 1 && p->ulpdu_len == 30 &&
-	       p->ulpdu[1] == OP_ATOMIC_RESP && get_be32(p->ulpdu + 6) == 3 &&
-	       get_be32(p->ulpdu + 10) == msn &&
+	return peer_recv_fpdu(p, peer_patience(5000)) == 1 &&
+	       p->ulpdu_len == 30 && p->ulpdu[1] == OP_ATOMIC_RESP &&
+	       get_be32(p->ulpdu + 6) == 3 && get_be32(p->ulpdu + 10) == msn &&
 	       get_be32(p->ulpdu + 18) == msn &&
 	       get_be64(p->ulpdu + 22) == value;
 }
@@ -166,7 +166,8 @@ static enum peer_end response_to_read(struct peer *p,
 	put_be32(cmd + 1, 0x7777);
 	put_be32(cmd + 13, 8);
 	peer_send_message(p, cmd, sizeof(cmd));
-	if (peer_recv_fpdu(p, PATIENCE_MS) != 1 || p->ulpdu[1] != OP_READ_REQ)
+	if (peer_recv_fpdu(p, peer_patience(10000)) != 1 ||
+	    p->ulpdu[1] != OP_READ_REQ)
 		return END_NO_FRAME;
 	put_be32(r, 1);
 	n = ulpdu_untagged(big, DDP_UNTAGGED, OP_ATOMIC_RESP, 0, 3, 1, 0, r,
@@ -178,7 +179,7 @@ static enum peer_end response_to_read(struct peer *p,
 /* The Atomic Request of the initiator */
 static bool asked(struct peer *p)
 {
-	return peer_recv_fpdu(p, PATIENCE_MS) == 1 &&
+	return peer_recv_fpdu(p, peer_patience(10000)) == 1 &&
 	       p->ulpdu[1] == OP_ATOMIC_REQ && p->ulpdu_len == 18 + AREQ_LEN;
 }
 

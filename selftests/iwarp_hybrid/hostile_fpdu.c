@@ -129,7 +129,7 @@ static bool obeyed(struct peer *p, unsigned char word)
 	peer_send_message(p, &word, 1);
 	word = TARGET_ECHO;
 	peer_send_message(p, &word, 1);
-	return peer_recv_fpdu(p, PATIENCE_MS) == 1;
+	return peer_recv_fpdu(p, peer_patience(10000)) == 1;
 }
 
 /* Not the last segments of a Write, as long as a device likes them */
@@ -253,7 +253,7 @@ static enum peer_end behind_full(struct peer *p, const struct target_memory *m,
 
 	(void)m;
 	peer_send_message(p, &word, 1);
-	if (peer_recv_fpdu(p, PATIENCE_MS) != 1)
+	if (peer_recv_fpdu(p, peer_patience(10000)) != 1)
 		return END_NO_FRAME;
 	n = ulpdu_untagged(big, DDP_UNTAGGED & ~DDP_NOT_LAST, OP_SEND, 0, 0,
 			   p->msn, 0, NULL, 0);
@@ -311,7 +311,7 @@ static enum peer_end write_between(struct peer *p,
 	n = ulpdu_untagged(big, DDP_UNTAGGED, OP_SEND, 0, 0, 1, 10, "x", 1);
 	peer_send_fpdu(p, big, n, NULL);
 	p->msn = 2;
-	return peer_recv_fpdu(p, PATIENCE_MS) == 1 ? END_NONE : END_FIN;
+	return peer_recv_fpdu(p, peer_patience(5000)) == 1 ? END_NONE : END_FIN;
 }
 
 /* Legal: more messages than receives; they wait for their turn. */
@@ -395,7 +395,7 @@ static enum peer_end stays_open(struct peer *p, const struct target_memory *m,
 		       ulpdu_untagged(big, DDP_UNTAGGED, OP_SEND, 0, 0, 1, 0,
 				      "-", 1),
 		       &o);
-	if (peer_wait_end(p, PATIENCE_MS) != END_TERMINATE)
+	if (peer_wait_end(p, peer_patience(10000)) != END_TERMINATE)
 		return END_NO_FRAME;
 	return hears_reset(p);
 }
@@ -418,7 +418,8 @@ static enum peer_end read_nothing(struct peer *p, const struct target_memory *m,
 				  const struct attack *a)
 {
 	read_request(p, m, a);
-	return peer_recv_fpdu(p, PATIENCE_MS) == 1 && p->ulpdu_len == 14 ?
+	return peer_recv_fpdu(p, peer_patience(5000)) == 1 &&
+			       p->ulpdu_len == 14 ?
 		       END_NONE :
 		       END_FIN;
 }
@@ -441,8 +442,8 @@ static enum peer_end read_response(struct peer *p,
 	put_be64(cmd + 5, 0x1000);
 	put_be32(cmd + 13, 512);
 	peer_send_message(p, cmd, sizeof(cmd));
-	if (peer_recv_fpdu(p, PATIENCE_MS) != 1 || p->ulpdu_len != 46 ||
-	    p->ulpdu[1] != OP_READ_REQ)
+	if (peer_recv_fpdu(p, peer_patience(10000)) != 1 ||
+	    p->ulpdu_len != 46 || p->ulpdu[1] != OP_READ_REQ)
 		return END_NO_FRAME;
 	stag = get_be32(p->ulpdu + 18);
 	to = get_be64(p->ulpdu + 22);
@@ -504,8 +505,8 @@ static void command(struct peer *p, unsigned char word)
 static int large(struct peer *p, uint32_t *stag, uint64_t *addr)
 {
 	command(p, TARGET_LARGE);
-	if (peer_recv_fpdu(p, PATIENCE_MS) != 1 || p->ulpdu_len != 18 + 13 ||
-	    p->ulpdu[18] != TARGET_LARGE)
+	if (peer_recv_fpdu(p, peer_patience(10000)) != 1 ||
+	    p->ulpdu_len != 18 + 13 || p->ulpdu[18] != TARGET_LARGE)
 		return -1;
 	*stag = get_be32(p->ulpdu + 19);
 	*addr = get_be64(p->ulpdu + 23);
@@ -517,8 +518,9 @@ static enum peer_end terminated(struct peer *p)
 {
 	if (!peer_is_terminate(p))
 		return END_NO_FRAME;
-	return peer_wait_end(p, PATIENCE_MS) == END_FIN ? END_TERMINATE :
-							  END_NO_FRAME;
+	return peer_wait_end(p, peer_patience(10000)) == END_FIN ?
+		       END_TERMINATE :
+		       END_NO_FRAME;
 }
 
 /*
@@ -544,7 +546,7 @@ static enum peer_end read_fails(struct peer *p, const struct target_memory *m,
 		poll(NULL, 0, 100);
 		for (got = 0; got < TARGET_LARGE_LEN;
 		     got += p->ulpdu_len - 14) {
-			if (peer_recv_fpdu(p, PATIENCE_MS) != 1)
+			if (peer_recv_fpdu(p, peer_patience(10000)) != 1)
 				return END_NO_FRAME;
 			if (p->ulpdu[1] != OP_READ_RESP)
 				break;
@@ -571,7 +573,7 @@ static enum peer_end while_sending(struct peer *p,
 	if (large(p, &stag, &addr))
 		return END_NO_FRAME;
 	command(p, TARGET_SEND);
-	if (peer_recv_fpdu(p, PATIENCE_MS) != 1)
+	if (peer_recv_fpdu(p, peer_patience(10000)) != 1)
 		return END_NO_FRAME;
 	untagged(p, m, a);
 	while (attack_counter(a->counter) == before && net_ms() < end)
@@ -580,7 +582,7 @@ static enum peer_end while_sending(struct peer *p,
 		if (get_be32(p->ulpdu + 14) != got)
 			return END_NO_FRAME;
 		got += p->ulpdu_len - 18;
-		if (peer_recv_fpdu(p, PATIENCE_MS) != 1)
+		if (peer_recv_fpdu(p, peer_patience(10000)) != 1)
 			return END_NO_FRAME;
 	}
 	return got == TARGET_LARGE_LEN ? terminated(p) : END_NO_FRAME;

@@ -34,15 +34,16 @@ static void send_words(struct peer *p, bool reply, uint32_t what)
 /* Frame of the peer, of revision 2: all of its words count */
 static bool has_words(struct peer *p, uint32_t want)
 {
-	return peer_read_start(p, PATIENCE_MS) == 1 && p->reply_rev == 2 &&
+	return peer_read_start(p, peer_patience(10000)) == 1 &&
+	       p->reply_rev == 2 &&
 	       (p->reply_flags & (MPA_S | MPA_R)) == MPA_S &&
 	       p->private_len >= WORDS && get_be32(p->private_data) == want;
 }
 
 static bool comes(struct peer *p, unsigned int op, size_t len)
 {
-	return peer_recv_fpdu(p, PATIENCE_MS) == 1 && p->ulpdu[1] == op &&
-	       p->ulpdu_len == len;
+	return peer_recv_fpdu(p, peer_patience(10000)) == 1 &&
+	       p->ulpdu[1] == op && p->ulpdu_len == len;
 }
 
 /* An FPDU to the memory that the Reply announced */
@@ -103,7 +104,8 @@ static enum peer_end plain(struct peer *p, const struct target_memory *m,
 	peer_send(p, frame,
 		  peer_start_frame(frame, false, a->qn, a->msn, a->mo, pd,
 				   a->mo));
-	return peer_read_start(p, PATIENCE_MS) == 1 && p->reply_rev == a->msn &&
+	return peer_read_start(p, peer_patience(10000)) == 1 &&
+			       p->reply_rev == a->msn &&
 			       !(p->reply_flags & (MPA_S | MPA_R)) &&
 			       p->private_len == 12 * REGIONS ?
 		       END_NONE :
@@ -123,7 +125,8 @@ static enum peer_end refused(struct peer *p, const struct target_memory *m,
 	peer_send(p, frame,
 		  peer_start_frame(frame, false, a->qn, a->msn, a->mo, pd,
 				   a->mo));
-	if (peer_read_start(p, PATIENCE_MS) != 1 || p->reply_rev != a->msn ||
+	if (peer_read_start(p, peer_patience(10000)) != 1 ||
+	    p->reply_rev != a->msn ||
 	    (p->reply_flags & (MPA_R | MPA_S)) != want ||
 	    p->private_len != TARGET_REASON + skip)
 		return END_NO_FRAME;

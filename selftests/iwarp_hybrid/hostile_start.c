@@ -33,7 +33,8 @@ static enum peer_end good_request(struct peer *p, const struct target_memory *m,
 				  const struct attack *a)
 {
 	request(p, m, a);
-	return peer_read_start(p, PATIENCE_MS) == 1 ? END_NONE : END_FIN;
+	return peer_read_start(p, peer_patience(10000)) == 1 ? END_NONE :
+							       END_FIN;
 }
 
 /* The first message, without content */
@@ -61,7 +62,7 @@ static bool peer_to_peer(struct peer *p, const struct attack *a)
 	put_be32(words, a->inval);
 	n = peer_start_frame(frame, false, MPA_C | MPA_S, 2, 4, words, 4);
 	peer_send(p, frame, n);
-	return peer_read_start(p, PATIENCE_MS) == 1 &&
+	return peer_read_start(p, peer_patience(10000)) == 1 &&
 	       (p->reply_flags & MPA_S) &&
 	       (get_be32(p->private_data) & 0xc000c000) == a->mo;
 }
@@ -75,7 +76,7 @@ static enum peer_end ready(struct peer *p, const struct target_memory *m,
 		return END_NO_FRAME;
 	first_message(p, a->rdmap);
 	if (a->rdmap == OP_READ_REQ &&
-	    (peer_recv_fpdu(p, PATIENCE_MS) != 1 || p->ulpdu_len != 14))
+	    (peer_recv_fpdu(p, peer_patience(5000)) != 1 || p->ulpdu_len != 14))
 		return END_NO_FRAME;
 	return END_NONE;
 }
@@ -83,8 +84,9 @@ static enum peer_end ready(struct peer *p, const struct target_memory *m,
 /* The next FPDU is a Send that begins like this */
 static bool says(struct peer *p, unsigned char what)
 {
-	return peer_recv_fpdu(p, PATIENCE_MS) == 1 && p->ulpdu[1] == OP_SEND &&
-	       p->ulpdu_len > 18 && p->ulpdu[18] == what;
+	return peer_recv_fpdu(p, peer_patience(10000)) == 1 &&
+	       p->ulpdu[1] == OP_SEND && p->ulpdu_len > 18 &&
+	       p->ulpdu[18] == what;
 }
 
 /*
@@ -99,7 +101,8 @@ static enum peer_end fenced(struct peer *p, const struct target_memory *m,
 
 	(void)m;
 	if (a->msn == 1 ?
-		    request(p, m, a) || peer_read_start(p, PATIENCE_MS) != 1 :
+		    request(p, m, a) ||
+			    peer_read_start(p, peer_patience(10000)) != 1 :
 		    !peer_to_peer(p, a))
 		return END_NO_FRAME;
 	if (peer_recv(p, &octet, 1, 500) != -2)
@@ -108,8 +111,9 @@ static enum peer_end fenced(struct peer *p, const struct target_memory *m,
 		peer_send_message(p, "-", 1);
 	else
 		first_message(p, a->rdmap);
-	if (a->rdmap == OP_READ_REQ && (peer_recv_fpdu(p, PATIENCE_MS) != 1 ||
-					p->ulpdu[1] != OP_READ_RESP))
+	if (a->rdmap == OP_READ_REQ &&
+	    (peer_recv_fpdu(p, peer_patience(10000)) != 1 ||
+	     p->ulpdu[1] != OP_READ_RESP))
 		return END_NO_FRAME;
 	if (!says(p, TARGET_GREETING))
 		return END_NO_FRAME;
@@ -329,7 +333,7 @@ static enum peer_end reply(struct peer *p, const struct target_memory *m,
 	size_t n;
 
 	(void)m;
-	if (peer_read_start(p, PATIENCE_MS) != 1)
+	if (peer_read_start(p, peer_patience(10000)) != 1)
 		return END_NO_FRAME;
 	memset(pd, 0, sizeof(pd));
 	put_be32(pd, a->inval);
@@ -363,7 +367,7 @@ static enum peer_end reply_key(struct peer *p, const struct target_memory *m,
 	size_t n;
 
 	(void)m;
-	if (peer_read_start(p, PATIENCE_MS) != 1)
+	if (peer_read_start(p, peer_patience(10000)) != 1)
 		return END_NO_FRAME;
 	n = peer_start_frame(frame, !a->qn, MPA_C | MPA_S, 2, 4, "\0\0\0\0", 4);
 	if (!a->qn)
@@ -378,7 +382,7 @@ static enum peer_end reply_part(struct peer *p, const struct target_memory *m,
 	static unsigned char pd[512];
 
 	(void)m;
-	if (peer_read_start(p, PATIENCE_MS) != 1)
+	if (peer_read_start(p, peer_patience(10000)) != 1)
 		return END_NO_FRAME;
 	peer_start_frame(frame, true, MPA_C | MPA_S, 2, 100, pd, 100);
 	peer_send(p, frame, a->mo);
@@ -398,8 +402,8 @@ static enum peer_end reply_ready(struct peer *p, const struct target_memory *m,
 	unsigned char u[64];
 
 	reply(p, m, a);
-	if (peer_recv_fpdu(p, PATIENCE_MS) != 1 || p->ulpdu[1] != a->rdmap ||
-	    p->ulpdu_len != a->to)
+	if (peer_recv_fpdu(p, peer_patience(5000)) != 1 ||
+	    p->ulpdu[1] != a->rdmap || p->ulpdu_len != a->to)
 		return END_NO_FRAME;
 	if (a->rdmap == OP_READ_REQ)
 		peer_send_fpdu(p, u,
@@ -418,7 +422,7 @@ static enum peer_end fall_back(struct peer *p, const struct target_memory *m,
 			       const struct attack *a)
 {
 	(void)m;
-	if (peer_read_start(p, PATIENCE_MS) != 1 || p->reply_rev != 2)
+	if (peer_read_start(p, peer_patience(10000)) != 1 || p->reply_rev != 2)
 		return END_NO_FRAME;
 	if (a->msn) {
 		size_t n = peer_start_frame(frame, true, a->qn, a->msn, a->mo,
@@ -426,9 +430,9 @@ static enum peer_end fall_back(struct peer *p, const struct target_memory *m,
 
 		peer_send(p, frame, n);
 	}
-	if (attack_next(p, PATIENCE_MS) ||
-	    peer_read_start(p, PATIENCE_MS) != 1 || p->reply_rev != 1 ||
-	    p->reply_flags & MPA_S)
+	if (attack_next(p, peer_patience(10000)) ||
+	    peer_read_start(p, peer_patience(10000)) != 1 ||
+	    p->reply_rev != 1 || p->reply_flags & MPA_S)
 		return END_NO_FRAME;
 	if (a->to)
 		peer_send(p, frame,

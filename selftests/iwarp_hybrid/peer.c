@@ -176,6 +176,15 @@ void peer_hang_up(struct peer *p)
 		shutdown(p->fd, SHUT_WR);
 }
 
+int peer_patience(int ms)
+{
+	static int slow = -1;
+
+	if (slow < 0)
+		slow = !access("/proc/lockdep", F_OK);
+	return slow ? 6 * ms : ms;
+}
+
 bool peer_ready(struct peer *p, int timeout_ms)
 {
 	struct pollfd pfd = { .fd = p->fd, .events = POLLIN };
@@ -279,7 +288,7 @@ int peer_open(struct peer *p, const void *private_data, size_t len)
 	n = peer_start_frame(frame, false, MPA_C | interval_code(), 1, len,
 			     private_data, len);
 	peer_send(p, frame, n);
-	if (peer_read_start(p, PATIENCE_MS) != 1)
+	if (peer_read_start(p, peer_patience(20000)) != 1)
 		return -1;
 	if (peer_interval && p->reply_flags & MPA_M &&
 	    (p->reply_flags & 7) == interval_code()) {
@@ -305,7 +314,8 @@ int peer_answer(struct peer *p, const void *private_data, size_t len)
 
 	if (p->ops)
 		return p->ops->answer(p, private_data, len);
-	if (len > sizeof(pd) - 4 || peer_read_start(p, PATIENCE_MS) != 1)
+	if (len > sizeof(pd) - 4 ||
+	    peer_read_start(p, peer_patience(20000)) != 1)
 		return -1;
 	if (peer_ext)
 		flags |= (p->reply_flags & 15) ^ 8;
@@ -325,7 +335,7 @@ int peer_answer(struct peer *p, const void *private_data, size_t len)
 		  peer_start_frame(frame, true, flags, p->reply_rev, len, pd,
 				   len));
 	ready = ready && !p->hasty;
-	return ready && peer_recv_fpdu(p, PATIENCE_MS) != 1 ? -1 : 0;
+	return ready && peer_recv_fpdu(p, peer_patience(10000)) != 1 ? -1 : 0;
 }
 
 /* The marker before the word at @at, @head bytes after the FPDU's begin */
@@ -455,7 +465,8 @@ static int recv_run(struct peer *p, unsigned char *buf, size_t *n, bool *front,
 	if (p->rx_ivl && *n > p->rx_ivl - p->rx_pos % p->rx_ivl)
 		*n = p->rx_ivl - p->rx_pos % p->rx_ivl;
 	/* after the marker the rest comes, too */
-	ret = peer_recv(p, buf, *n, mark_read ? PATIENCE_MS : timeout_ms);
+	ret = peer_recv(p, buf, *n,
+			mark_read ? peer_patience(10000) : timeout_ms);
 	if (ret == 1) {
 		crc32c_add(crc, buf, *n);
 		p->rx_pos += *n;
@@ -486,7 +497,7 @@ int peer_recv_fpdu(struct peer *p, int timeout_ms)
 		if (ret != 1)
 			goto out;
 		got += n;
-		timeout_ms = PATIENCE_MS;
+		timeout_ms = peer_patience(10000);
 		p->ulpdu_len = buf[0] << 8 | buf[1];
 		body = (2 + p->ulpdu_len + 3) & ~3ul;
 	}

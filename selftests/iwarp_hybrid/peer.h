@@ -16,9 +16,6 @@
 
 #define PEER_ULPDU_MAX 65535
 
-/* For what has to come: a debug kernel on a busy machine takes its time */
-#define PATIENCE_MS 120000
-
 /* MPA flags */
 #define MPA_M 0x80
 #define MPA_C 0x40
@@ -133,6 +130,9 @@ void peer_reset(struct peer *p);
 
 /* Of the peers that connect, or are connected to; NULL: TCP */
 extern const struct peer_ops *peer_over;
+
+/* How long to wait for what has to come within @ms: a debug kernel takes longer */
+int peer_patience(int ms);
 
 /* Nothing more will be sent */
 void peer_hang_up(struct peer *p);

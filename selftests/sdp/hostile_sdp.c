@@ -174,7 +174,7 @@ static int ring_open(struct peer *p)
 		p->ops->share(p, ring, RING_SIZE, &ring_key, &ring_at);
 	if (!ring_untold)
 		send_ext(p, MID_RING_AVAIL, RING_SIZE, ring_key, ring_at, 16);
-	if (ring_recv(p, PATIENCE_MS) != MID_RING_AVAIL)
+	if (ring_recv(p, peer_patience(10000)) != MID_RING_AVAIL)
 		return -1;
 	ring_stag = get_be32(p->ulpdu + 18 + BSDH + 4);
 	ring_va = get_be64(p->ulpdu + 18 + BSDH + 8);
@@ -250,7 +250,7 @@ static int first_message(struct peer *p)
 	p->mseq_ack = 0;
 	if (p->short_hello)
 		return 0;
-	return recv_message(p, PATIENCE_MS) < 0 ? -1 : 0;
+	return recv_message(p, peer_patience(10000)) < 0 ? -1 : 0;
 }
 
 int sdp_answer(struct peer *p)
@@ -1561,7 +1561,7 @@ static bool credit_more(struct peer *p, const struct attack *a)
 	granted += 64;
 	credit_say(p, 0xff, 0);
 	while (got < ECHOED)
-		if (credit_hear(p, a->rcvsz, PATIENCE_MS) != 1)
+		if (credit_hear(p, a->rcvsz, peer_patience(10000)) != 1)
 			return false;
 	return credit_quiet(p, a->rcvsz);
 }
@@ -1643,7 +1643,7 @@ static enum peer_end one_too_many(struct peer *p, const struct target_memory *m,
 		put_be32(msg + BSDH, 65536);
 		credit_say(p, 0x0b, 4);
 		while (resized == before)
-			if (credit_hear(p, RCVSZ, PATIENCE_MS) != 1)
+			if (credit_hear(p, RCVSZ, peer_patience(10000)) != 1)
 				return against("no answer to ChRcvBuf");
 	} while ((int)(told - p->mseq) >= 2);
 	printf("# %u messages, then with %d credits\n", sent,
@@ -1708,7 +1708,7 @@ static void frozen_say(struct peer *p)
 static enum peer_end frozen(struct peer *p, const struct target_memory *m,
 			    const struct attack *a)
 {
-	long end = net_ms() + PATIENCE_MS;
+	long end = net_ms() + peer_patience(60000);
 	bool none;
 	int ret;
 
@@ -1741,7 +1741,7 @@ static enum peer_end frozen(struct peer *p, const struct target_memory *m,
 static enum peer_end frozen_ring(struct peer *p, const struct target_memory *m,
 				 const struct attack *a)
 {
-	long end = net_ms() + PATIENCE_MS;
+	long end = net_ms() + peer_patience(60000);
 	char how = a->inval;
 	int ret, said = 0;
 
@@ -1773,7 +1773,7 @@ static enum peer_end frozen_held(struct peer *p, const struct target_memory *m,
 {
 	const struct attack data = { .ddp = 0xff, .qn = CREDITS };
 	long long before = attack_counter("timeouts");
-	long end = net_ms() + PATIENCE_MS;
+	long end = net_ms() + peer_patience(60000);
 
 	(void)m;
 	msg[BSDH] = a->inval;

@@ -70,7 +70,7 @@ static enum peer_end empty_messages(struct peer *p,
 	for (i = 0; i < a->len; i++)
 		sdp_send(p, &data, "", 0);
 	while ((int32_t)(told - p->mseq) < 3) {
-		if (sdp_recv_any(p, PATIENCE_MS) < 0)
+		if (sdp_recv_any(p, peer_patience(20000)) < 0)
 			return END_NO_FRAME;
 		told = get_be32(got + 12) + (got[2] << 8 | got[3]);
 	}

@@ -206,7 +206,7 @@ static bool hear(struct peer *p, int what)
 	int mid, ret;
 
 	do {
-		ret = peer_recv_fpdu(p, PATIENCE_MS);
+		ret = peer_recv_fpdu(p, peer_patience(10000));
 		mid = ret == 1 ? take(p) : -1;
 		/* credits, what came before, or it cannot wait */
 	} while (mid == MID_DATA || !mid ||
@@ -227,7 +227,8 @@ static bool hear_copies(struct peer *p, uint32_t len)
 	int mid;
 
 	while (at.got < len) {
-		mid = peer_recv_fpdu(p, PATIENCE_MS) == 1 ? take(p) : -1;
+		mid = peer_recv_fpdu(p, peer_patience(10000)) == 1 ? take(p) :
+								     -1;
 		if (!mid)
 			continue;
 		if (mid != MID_DATA || p->ulpdu_len - SDP_HEAD > receives)
@@ -245,7 +246,7 @@ static bool hear_data(struct peer *p)
 	uint32_t end = at.got + at.left;
 
 	while (at.got < end)
-		if (peer_recv_fpdu(p, PATIENCE_MS) != 1 || take(p) < 0)
+		if (peer_recv_fpdu(p, peer_patience(10000)) != 1 || take(p) < 0)
 			return false;
 	return at.got == end;
 }
