@@ -132,9 +132,8 @@ static void hyb_idle_look(struct hyb_qp *qp)
 	if (IS_ERR_OR_NULL(sk))
 		return;
 	if (!sock_owned_by_user(sk) && qp->tcp.attached) {
-		/* first: if nothing is held, the upper layer gives its memory back */
-		held = hyb_idle_charge(qp, sk);
 		hyb_idle_trim(qp);
+		held = hyb_idle_charge(qp, sk);
 		/* or next time, if it was not possible now, or a reader may come */
 		if (!held && !hyb_stream_pages(&qp->tx.s))
 			hyb_idle_rest(qp);

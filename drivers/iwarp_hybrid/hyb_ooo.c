@@ -17,7 +17,6 @@
  * Calls lib/iwarp/, hyb_mem.c, hyb_queue.c and hyb_sched.c.
  */
 #include <linux/gfp.h>
-#include <linux/log2.h>
 #include <linux/slab.h>
 #include <net/tcp.h>
 

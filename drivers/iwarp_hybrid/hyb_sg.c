@@ -2,7 +2,6 @@
 /*
  * Payload by reference. See hyb_sg.h. Calls hyb_off_conn.c.
  */
-#include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/net.h>
 #include <linux/slab.h>

@@ -1449,12 +1449,14 @@ static void hyb_link_resume(struct ib_qp *ibqp)
  * hyb_shared_wake - something has come, perhaps the first since hyb_shared_sleep()
  * @qp: queue pair with a shared link
  *
+ * Context: TCP socket held, as in the engines. Does not sleep.
  * Return: whether there is memory to deliver it.
  */
 bool hyb_shared_wake(struct hyb_qp *qp)
 {
 	struct hyb_shared *sh = qp->shared;
 
+	hyb_tcp_assert_held(&qp->tcp);
 	if (!sh->run)
 		sh->run = hyb_shared_alloc(qp, RDMA_STACK_RUNS *
 					       sizeof(*sh->run));

@@ -45,6 +45,7 @@ static struct sdp_rx_block *sdp_block_alloc(struct sdp_rx_pages *q)
 	struct mem_cgroup *old = sdp_sock_charge(&sdp->inet.sk);
 	struct sdp_rx_block *blk;
 
+	lockdep_assert_held(&sdp->lock);
 	blk = kmalloc(sizeof(*blk), GFP_ATOMIC | __GFP_NOWARN | __GFP_ACCOUNT);
 	set_active_memcg(old);
 	if (!blk)
