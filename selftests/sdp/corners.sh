@@ -11,7 +11,7 @@
 need python3
 
 PROG=$(dirname "$0")/corners.py
-LIMIT=$(scaled 120 500)	# seconds, for all cases of one kind
+LIMIT=$(scaled 300 500)	# seconds, for all cases of one kind
 
 # same PREFIX: each as over TCP
 same() {

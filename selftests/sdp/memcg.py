@@ -6,7 +6,9 @@ them; sends on so many of them until nothing more is taken. PROTOCOL 0 is TCP. G
 with each line of its input, and says where it is.
 """
 
+import contextlib
 import resource
+import select
 import socket
 import sys
 
@@ -36,14 +38,17 @@ def serve():
         del held
 
 
-def fill(sock):
-    """Send until the peer's and our buffers are full."""
-    sock.setblocking(False)
-    try:
-        while True:
-            sock.send(bytes(65536))
-    except BlockingIOError:
-        pass
+def fill(socks):
+    """Send until the buffers of both sides are full, however slowly the peers take data."""
+    room = select.poll()
+    for sock in socks:
+        sock.setblocking(False)
+        room.register(sock, select.POLLOUT)
+    of_fd = {sock.fileno(): sock for sock in socks}
+    while ready := room.poll(500):
+        for fd, _ in ready:
+            with contextlib.suppress(BlockingIOError):
+                of_fd[fd].send(bytes(65536))
 
 
 def connect():
@@ -54,8 +59,7 @@ def connect():
         held.append(stream())
         held[-1].connect(("10.0.0.2", PORT))
     pause("connected")
-    for sock in held[:FULL]:
-        fill(sock)
+    fill(held[:FULL])
     pause("full")
 
 
