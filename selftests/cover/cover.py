@@ -21,6 +21,11 @@ OPERAND = 4
 SECTION = re.compile(r"\[ *(\d+)\] (\S+) +\S+ +[0-9a-f]+ [0-9a-f]+ ([0-9a-f]+) [0-9a-f]+ +"
                      r"([A-Z]*) +\d+ +\d+ +(\d+)$")
 RELOCATIONS = re.compile(r"^Relocation section '\.rela(\S+)'")
+# The kernel's macros make functions of tracepoints, most of which are for perf(1). Some
+# compilers give them lines of the header in the file that includes it.
+TRACEPOINT = re.compile(r"_trace\.h$")
+TRACEPOINT_FUNCTION = re.compile(
+    r"(__traceiter|__probestub|trace_event_raw_event|perf_trace|trace_raw_output)_")
 OURS = re.compile(r"/(?:src|build)/((?:drivers|lib)/[^:]+):(\d+)")
 
 Block = collections.namedtuple("Block", "file line function hit")
@@ -64,8 +69,7 @@ def frames(listing):
     function = ""
     for line in listing.splitlines():
         match = OURS.search(line)
-        # the kernel's macros make functions of tracepoints, most of which are for perf(1)
-        if match and match[1].endswith("_trace.h"):
+        if match and (TRACEPOINT.search(match[1]) or TRACEPOINT_FUNCTION.match(function)):
             continue
         if re.fullmatch(r"0x[0-9a-f]+", line):
             at = int(line, 16)

@@ -37,6 +37,9 @@ trace_it
 /home/me/build/src/drivers/sdp/./sdp_trace.h:12
 add_all
 /home/me/build/src/drivers/sdp/a.c:101
+0x0000000000000018
+__probestub_add
+/home/me/build/src/drivers/sdp/./sdp_trace.c:41
 0x0000000000000019
 memset
 /usr/src/linux-headers-6.1/include/linux/string.h:3
