@@ -25,7 +25,7 @@
 # their own. Prints
 #
 #	K_MORE     directory that holds lib/modules/$K_RELEASE, or empty if there is
-#		   none: the release is not on the mirror any more, or is ours
+#		   none: the release is not on the mirror any more
 #	K_MORE_SRC sources of upper layers that Debian does not build, see
 #		   rtrs-modules.sh; or empty
 #
@@ -362,6 +362,7 @@ if [ "${1:-}" = --more ]; then
 	cached_only=
 	case ${2:-} in
 	6.1 | rt | 6.12 | 7) show_more "$2" ;;
+	debug | kcsan) printf 'K_MORE=%q\nK_MORE_SRC=\n' "$("$here/debug-kernel.sh" "$2")/root" ;;
 	*) printf 'K_MORE=\nK_MORE_SRC=\n' ;;
 	esac
 	exit

@@ -5,7 +5,7 @@
 
 # need_modules NAME...: skip the whole test if one is missing. Those that are
 # not in the guest by default come from an entry of the cache of their own, see
-# scripts/kernel.sh --more; the debug kernel has no block layer.
+# scripts/kernel.sh --more.
 need_modules() {
 	local m
 	for m; do

@@ -284,8 +284,6 @@ modules_image() {
 	done | awk '$1 == "insmod" { print $2 }' | sed "s|.*/$mods/||" | sort -u |
 		rsync -a --files-from=- "$K_ROOT/$mods/" "$dir/"
 	[ -z "${K_MORE:-}" ] || rsync -a "$K_MORE/$mods/" "$dir/"
-	# those that are built here have no more than is wanted
-	[[ "$K_NAME" != @(debug|kcsan) ]] || rsync -a "$K_ROOT/$mods/kernel" "$dir/"
 	cp "$K_ROOT/$mods"/modules.{builtin,builtin.modinfo,order} "$dir/" 2>/dev/null || true
 	[ $# -eq 0 ] || cp "$@" "$dir/updates/"
 	mkdir -p "$root/lib"
