@@ -288,20 +288,6 @@ int mpa_finish(const struct mpa_start *req, const struct mpa_start *rep,
 }
 EXPORT_SYMBOL_GPL(mpa_finish);
 
-u32 mpa_mulpdu(u32 emss, u32 ivl)
-{
-	u32 lost = MPA_LEN_SIZE + MPA_CRC_SIZE + (emss & 3);
-
-	if (ivl)
-		lost += MPA_MARK_SIZE * ((emss + ivl - 1) / ivl);
-	if (emss < MPA_MULPDU_MIN + lost)
-		return MPA_MULPDU_MIN;
-	if (emss - lost > MPA_ULPDU_MAX)
-		return MPA_ULPDU_MAX;
-	return emss - lost;
-}
-EXPORT_SYMBOL_GPL(mpa_mulpdu);
-
 u32 mpa_ulpdu_fit(u64 pos, u32 room, u32 ivl)
 {
 	u32 body, first;

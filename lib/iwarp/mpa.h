@@ -217,7 +217,6 @@ int mpa_finish(const struct mpa_start *req, const struct mpa_start *rep,
 #define MPA_WANT_IVL_MIN 256	/* that can be proposed to a peer */
 #define MPA_WANT_IVL_MAX 16384
 #define MPA_ULPDU_MAX	64768	/* RFC 5044: DDP posts no more */
-#define MPA_MULPDU_MIN	128
 
 /*
  * Positions count bytes since the start of full operation in one direction;
@@ -409,23 +408,12 @@ static inline u32 mpa_ulpdu_full(u64 pos, u32 len, u32 ivl, u32 log)
 }
 
 /**
- * mpa_mulpdu - largest ULPDU whose FPDU fits a segment at any position
- * @emss: usable payload of a segment
- * @ivl: marker interval
- *
- * RFC 5044 section 4.5.
- *
- * Return: bytes.
- */
-u32 mpa_mulpdu(u32 emss, u32 ivl);
-
-/**
  * mpa_ulpdu_fit - largest ULPDU whose FPDU fits this place
  * @pos: position of the FPDU's first byte
  * @room: bytes there are for it
  * @ivl: marker interval
  *
- * May exceed mpa_mulpdu(), which holds for every position.
+ * May exceed the MULPDU of RFC 5044 section 4.5, which holds for every position.
  *
  * Return: bytes, 0 when not even an empty FPDU fits.
  */

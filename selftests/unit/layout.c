@@ -127,8 +127,6 @@ static const char *add(struct layout *l, struct segment *seg, uint32_t want,
 		return "not as long as promised";
 	if (l->stream[l->len + total] != UNTOUCHED)
 		return "written past its end";
-	if (mpa_fpdu_len(pos, mpa_mulpdu(seg->mss, l->ivl), l->ivl) > seg->mss)
-		return "MULPDU does not fit here";
 	l->fpdu[l->nr].off = l->len;
 	l->fpdu[l->nr].ulpdu_len = len;
 	l->fpdu[l->nr].ulpdu_off = l->input_len;

@@ -240,36 +240,38 @@ static void test_stream(void)
 	}
 }
 
-/* MULPDU fits in a segment at every place, and is as large as allowed. */
+/* RFC 5044 section 4.5: the largest ULPDU whose FPDU fits a segment at any position */
+static uint32_t mulpdu(uint32_t emss, uint32_t ivl)
+{
+	return emss - (6 + 4 * (ivl ? (emss + ivl - 1) / ivl : 0) + (emss & 3));
+}
+
+/* What fits a segment is at least the MULPDU of the standard, wherever it begins. */
 static void test_mulpdu(void)
 {
-	static const uint32_t emss[] = {
-		128,  200,  536,  1220, 1228, 1440,  1448,  1460,  1461,
-		1462, 1463, 4052, 8948, 8960, 16344, 32741, 65483, 65495
-	};
+	static const uint32_t emss[] = { 200,  536,   1220,  1228,  1440, 1448,
+					 1460, 1461,  1462,  1463,  4052, 8948,
+					 8960, 16344, 32741, 65483, 65495 };
 	static const uint32_t intervals[] = { 0, 256, 512, 1024 };
-	uint32_t m, pos;
+	uint32_t m, fit, pos;
 	size_t i, k;
 
 	for (i = 0; i < ARRAY_LEN(emss); i++) {
 		for (k = 0; k < ARRAY_LEN(intervals); k++) {
-			m = mpa_mulpdu(emss[i], intervals[k]);
-			CHECK(m >= 128 && m <= MPA_ULPDU_MAX);
-			for (pos = 0; pos < 1024 && emss[i] > 160; pos += 4)
-				CHECK(mpa_fpdu_len(pos, m, intervals[k]) <=
+			m = mulpdu(emss[i], intervals[k]);
+			if (m > MPA_ULPDU_MAX)
+				m = MPA_ULPDU_MAX;
+			for (pos = 0; pos < 1024; pos += 4) {
+				fit = mpa_ulpdu_fit(pos, emss[i], intervals[k]);
+				CHECK(fit >= m);
+				CHECK(mpa_fpdu_len(pos, fit, intervals[k]) <=
 				      emss[i]);
+			}
 		}
 	}
-	CHECK_EQ(mpa_mulpdu(1460, 0), 1454);
-	CHECK_EQ(mpa_mulpdu(1460, 512), 1442);
-	CHECK_EQ(mpa_mulpdu(1448, 0), 1442);
-	CHECK_EQ(mpa_mulpdu(1448, 512), 1430);
-	CHECK_EQ(mpa_mulpdu(8948, 0), 8942);
-	CHECK_EQ(mpa_mulpdu(8948, 512), 8870);
-	CHECK_EQ(mpa_mulpdu(536, 0), 530);
-	CHECK_EQ(mpa_mulpdu(536, 512), 522);
-	CHECK_EQ(mpa_mulpdu(0, 512), MPA_MULPDU_MIN);
-	CHECK_EQ(mpa_mulpdu(0xffffffff, 512), MPA_ULPDU_MAX);
+	CHECK_EQ(mpa_ulpdu_fit(0, 1460, 0), 1454);
+	CHECK_EQ(mpa_ulpdu_fit(0, 1460, 512), 1442);
+	CHECK_EQ(mpa_ulpdu_fit(4, 1460, 512), 1446);
 }
 
 /* Shortened or with one bit flipped, no frame passes. */
