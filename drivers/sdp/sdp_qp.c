@@ -5,6 +5,7 @@
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
+#include <linux/random.h>
 #include <linux/slab.h>
 
 #include "sdp.h"
@@ -749,8 +750,9 @@ int sdp_qp_create(struct sdp_conn *conn)
 		return err;
 	}
 	conn->nr_cqe = attr.cap.max_send_wr + attr.cap.max_recv_wr;
-	conn->cq = ib_cq_pool_get(conn->dev, conn->nr_cqe, -1,
-				  IB_POLL_SOFTIRQ);
+	/* the core counts for all devices: two in turn get one vector each */
+	conn->cq = ib_cq_pool_get(conn->dev, conn->nr_cqe,
+				  get_random_u32() >> 1, IB_POLL_SOFTIRQ);
 	if (IS_ERR(conn->cq)) {
 		err = PTR_ERR(conn->cq);
 		conn->cq = NULL;
