@@ -15,7 +15,7 @@ need_research
 COUNT=$(scaled 1000 100)
 FULL=$((COUNT / 5))
 # KiB that an idle end may take, TCP's socket and file included
-declare -A LIMIT=([tcp]=6 [transport]=28 [credit]=48 [rdma]=384 [vwin]=48)
+declare -A LIMIT=([tcp]=6 [transport]=20 [credit]=48 [rdma]=384 [vwin]=48)
 
 # used: KiB that the machine has less than at FREE
 used() { echo $((FREE - $(free_kb))); }

@@ -246,7 +246,7 @@ static uint32_t mulpdu(uint32_t emss, uint32_t ivl)
 	return emss - (6 + 4 * (ivl ? (emss + ivl - 1) / ivl : 0) + (emss & 3));
 }
 
-/* What fits a segment is at least the MULPDU of the standard, wherever it begins. */
+/* An FPDU fills a segment with at least the standard's MULPDU, wherever it begins. */
 static void test_mulpdu(void)
 {
 	static const uint32_t emss[] = { 200,  536,   1220,  1228,  1440, 1448,
