@@ -65,6 +65,6 @@ for ns in a b; do
 	in_$ns sysctl -qw net.sdp.shared_link=0
 done
 PORT=$((PORT + 1))
-# the core's queues of completions are charged to the one for whom they were made
+# the core's completion queues are charged to the program whose connection needed them first
 link "verbs link" 800 800 10000 $((COUNT * 200))
 ktap_done
