@@ -750,7 +750,10 @@ int sdp_qp_create(struct sdp_conn *conn)
 		return err;
 	}
 	conn->nr_cqe = attr.cap.max_send_wr + attr.cap.max_recv_wr;
-	/* the core counts for all devices: two in turn get one vector each */
+	/*
+	 * With -1, the core takes vectors in turn, but not for each device: of two
+	 * devices that connect to each other, each would get one vector only.
+	 */
 	conn->cq = ib_cq_pool_get(conn->dev, conn->nr_cqe,
 				  get_random_u32() >> 1, IB_POLL_SOFTIRQ);
 	if (IS_ERR(conn->cq)) {
