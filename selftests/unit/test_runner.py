@@ -13,6 +13,8 @@ sys.path.insert(0, os.path.join(HERE, "../vm"))
 import vm  # noqa: E402 pylint: disable=wrong-import-position
 
 REPORTS = [
+    "int3: 0000 [#1] PREEMPT SMP NOPTI",
+    "invalid opcode: 0000 [#1] PREEMPT SMP NOPTI",
     "Kernel panic - not syncing: Fatal exception in interrupt",
     "Oops: 0002 [#1] PREEMPT SMP",
     "BUG: kernel NULL pointer dereference, address: 0000000000000010",
@@ -28,6 +30,20 @@ REPORTS = [
     "rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:",
     "refcount_t: underflow; use-after-free.",
     "unregister_netdevice: waiting for va to become free. Usage count = 2",
+]
+STUCK = "watchdog: BUG: soft lockup - CPU#0 stuck for 157s! [hyb-target:4116]"
+CORE = "RIP: 0010:sk_forced_mem_schedule+0x4f/0xc0"
+OURS = "RIP: 0010:sdp_sendmsg+0x4f/0xc0 [sdp]"
+STALE = [
+    # report of the kernel, does it come from the emulator?
+    (["int3: 0000 [#1] PREEMPT SMP NOPTI"], True),
+    ([STUCK, CORE, "Code: 01 f0 39 c8 7d 3d <eb> 0a c3 cc cc"], True),
+    ([STUCK, CORE, "Code: 01 f0 39 c8 7d 3d <66> 90 c3 cc cc"], True),
+    ([STUCK, CORE, "Code: 01 f0 39 c8 7d 3d <0f> 1f 44 00 00 c3"], True),
+    ([STUCK, CORE, "Code: 01 f0 39 c8 7d 3d <0f> 1f 40 00 c3 cc"], False),
+    ([STUCK, CORE, "Code: 01 f0 39 c8 7d 3d <8b> 05 eb 0a c3 cc"], False),
+    ([STUCK, OURS, "Code: 01 f0 39 c8 7d 3d <eb> 0a c3 cc cc cc"], False),
+    (["BUG: unable to handle page fault", CORE, "Code: 7d 3d <eb> 0a c3 cc"], False),
 ]
 FINE = [
     "sdp: loaded",
@@ -136,6 +152,8 @@ def demo(folder, status, *lines):
     """The end of make demo, if the guest says this; exit status, last lines, JSON"""
     top = os.path.join(folder, "top")
     shutil.copytree(os.path.join(HERE, "../demo"), os.path.join(top, "selftests/demo"))
+    os.makedirs(os.path.join(top, "scripts"))
+    shutil.copy(os.path.join(HERE, "../../scripts/help.sh"), os.path.join(top, "scripts"))
     os.makedirs(os.path.join(top, "selftests/vm"))
     runner = os.path.join(top, "selftests/vm/run.sh")
     with open(runner, "w", encoding="ascii") as f:
@@ -189,7 +207,10 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         checks = [(f"a report: {line}", len(blocks(folder, line)) == 1) for line in REPORTS]
         checks += [(f"no report: {line}", not blocks(folder, line)) for line in FINE]
-        warn = REPORTS[6]
+        checks += [(f"breakpoint that is not there, {stale}: {' / '.join(lines)}",
+                    [vm.stale_breakpoint(b) for b in blocks(folder, *lines)] == [stale])
+                   for lines, stale in STALE]
+        warn = REPORTS[8]
         checks += [
             ("a report with what follows",
              blocks(folder, warn, "Call Trace:", " sdp_poll") ==

@@ -32,6 +32,8 @@ TROUBLE = re.compile(
     r"unregister_netdevice: waiting|leaked reference|list_(add|del) corruption|"
     r"Bad page|Objects remaining|page allocation failure|nobody cared|"
     r"Unable to handle|unable to handle|stack segment|double fault|"
+    # die() of kernels before 6.9: the fault, its error code, a running number
+    r": [0-9a-f]{4} \[#\d+\]|"
     r"Unknown symbol|Attempted to kill init")
 # Said in passing at boot, or of a program that crashed, which is its test's affair;
 # or of a race whose title names no module of ours. Functions that our modules call,
@@ -41,9 +43,24 @@ HARMLESS = re.compile(
     r"KCSAN: (?!.*\[(sdp|sdp_diag|rdma_stack|libiwarp|iwarp_hybrid|hnic)\])|"
     r"lock dependency validator|kasan: KernelAddressSanitizer")
 # QEMU's multi-threaded emulation can execute a breakpoint that the kernel has
-# already removed again while patching its code; not the kernel's fault
+# already removed again while patching its code; not the kernel's fault. Either this
+# is an error, or the processor executes it for ever: the watchdog finds a processor
+# that stays at a jump, call or nop, which is what the kernel patches
 EMULATOR = re.compile(r"Oops: int3|int3: 0000")
+STUCK = re.compile(r"BUG: soft lockup")
+PATCHED = re.compile(r"Code: .*<(eb|e9|e8|66> 90|0f> 1f 44 00 00)")
+OUR_CODE = re.compile(r"RIP: .* \[(sdp|sdp_diag|rdma_stack|libiwarp|iwarp_hybrid|hnic)\]")
 TAP = re.compile(r"^(ok|not ok)\b(.*)$")
+
+
+def stale_breakpoint(block):
+    """Does this report of the kernel come from a breakpoint that is not there?"""
+    if any(EMULATOR.search(line) for line in block):
+        return True
+    if not any(STUCK.search(line) for line in block):
+        return False
+    return any(PATCHED.search(line) for line in block) and \
+        not any(OUR_CODE.search(line) for line in block)
 
 
 def megabytes(size):
@@ -537,7 +554,7 @@ class Runner:
     def emulator_fault(self, trouble):
         """Did QEMU, not the kernel, fail?"""
         return self.args.accel == "tcg" and \
-            any(EMULATOR.search(line) for block in trouble for line in block) and \
+            any(stale_breakpoint(block) for block in trouble) and \
             self.retry("fault of the emulator (stale breakpoint)")
 
     def lane(self, number):
