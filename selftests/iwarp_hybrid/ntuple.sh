@@ -20,6 +20,14 @@ steered() { cat /sys/class/infiniband/rda/hybrid/qp/*/steering | grep -c "^$1$";
 steered_are() { [ "$(steered "$1")" = "$2" ]; }
 has_filter() { in_a ethtool -n va | grep -q "Dest port: $1 "; }
 
+# places PORT: of the filters with this port at either end, in order
+places() {
+	in_a ethtool -n va | awk -v port="$1" '
+		/^Filter:/ { at = $2 }
+		/(Src|Dest) port: / && $3 == port { places = places (places ? " " : "") at }
+		END { print places }'
+}
+
 # start: the server, and a client that makes $NR connections, and one more for each
 # line that it reads
 start() {
@@ -92,6 +100,32 @@ no_limit_left() {
 	in_a ethtool -N va delete "$(in_a ethtool -n va | awk '/^Filter:/ { print $2 }')"
 	attr 2
 	ktap_check "a limit of 2 sets 2 filters again" wait_for 20 rules_are 2
+}
+
+# The last place of a table is often the one of least priority, so filters of connections
+# go there. The administrator has it, and a place before it
+places_of_the_driver() {
+	attr 0
+	ktap_check "a limit of 0 removes the filters" wait_for 20 rules_are 0
+	if ! modprobe test_place; then
+		ktap_skip "a NIC that leaves the place to its caller" "no probes"
+		ktap_skip "filters of connections are at the last free places" "no probes"
+		ktap_skip "the administrator's filters stay" "no probes"
+	else
+		in_a ethtool -N va flow-type tcp4 dst-port 9 action 0 loc 63 >/dev/null
+		in_a ethtool -N va flow-type tcp4 dst-port 10 action 0 loc 61 >/dev/null
+		attr 2
+		ktap_check "a NIC that leaves the place to its caller" wait_for 20 rules_are 4
+		ktap_is "filters of connections are at the last free places" \
+			"$(places 5101)" "60 62"
+		ktap_is "the administrator's filters stay" "$(places 9) $(places 10)" "63 61"
+		in_a ethtool -N va delete 63
+		in_a ethtool -N va delete 61
+		modprobe -r test_place
+	fi
+}
+
+end() {
 	exec 7>&-
 	wait "$CLIENT"
 	stop_bg "$SERVER"
@@ -99,7 +133,7 @@ no_limit_left() {
 }
 
 FIFO=$(mktemp -u)
-ktap_plan 13
+ktap_plan 17
 net_up
 dev_up hybrid hybrid || ktap_fail "devices"
 modprobe -q sdp
@@ -108,6 +142,8 @@ in_a ethtool --set-priv-flags va iwarp-rx-demux off
 by_default
 within_limit
 no_limit_left
+places_of_the_driver
+end
 rm -f "$FIFO"
 dev_down
 net_down
