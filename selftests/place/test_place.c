@@ -52,5 +52,5 @@ static void __exit place_exit(void)
 
 module_init(place_init);
 module_exit(place_exit);
-MODULE_DESCRIPTION("Test: a NIC that leaves the place of a filter to its caller");
+MODULE_DESCRIPTION("Test: a NIC whose caller chooses the place of a filter");
 MODULE_LICENSE("GPL");
