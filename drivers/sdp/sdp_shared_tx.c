@@ -784,8 +784,8 @@ static u64 sdp_shared_wake_pos(struct sdp_conn *conn)
 	if (sdp->conn != conn)
 		goto out;
 	sdp_stx_account(conn);
-	/* as sk_stream_is_writeable(): a third of it free */
-	limit = sndbuf - sndbuf / 3;
+	/* with no more than this, a third is free, as sk_stream_is_writeable() wants it */
+	limit = sndbuf - DIV_ROUND_UP(sndbuf, 3);
 	if (conn->tx_queued > limit)
 		pos = sdp_stx_pos_of(s, s->sum - limit);
 	else if (READ_ONCE(sdp->notsent_lowat) && conn->tx_queued)
@@ -806,12 +806,16 @@ static void sdp_shared_want_space(struct sdp_conn *conn)
 	/* for poll, which has no lock: keeps the teardown from the queue pair */
 	spin_lock_bh(&conn->tx_lock);
 	/* acknowledgments meanwhile make room, so this ends soon */
-	for (i = 0; i < SDP_STX_TRIES &&
-	     !test_bit(SDP_CONN_DOWN, &conn->flags); i++) {
+	for (i = 0; i < SDP_STX_TRIES; i++) {
+		if (test_bit(SDP_CONN_DOWN, &conn->flags))
+			break;
 		pos = sdp_shared_wake_pos(conn);
 		if (!pos || sdp_shared_notify(conn, pos))
 			break;
 	}
+	/* unless they come one by one, and make no room for a TCP_NOTSENT_LOWAT */
+	if (i == SDP_STX_TRIES)
+		queue_work(sdp_wq(conn->sk), &conn->ctl_work);
 	spin_unlock_bh(&conn->tx_lock);
 	if (!pos)
 		sdp_conn_wake(conn);

@@ -5,7 +5,8 @@
 # poll() says that a socket of the shared link is writable, while a task of the kernel has
 # the TCP socket below: to change what the NIC does, or to take the end of the connection
 # from TCP. A nonblocking send() waits for it, as send() of TCP waits for the owner, and
-# does not say that there is no room.
+# does not say that there is no room. Then the reverse: a socket with one byte too many to
+# be writable becomes so when the peer reads.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -90,4 +91,50 @@ touch /run/go
 wait_for 60 said end: "$WRITER"
 hold_end
 ktap_is "a peer that resets" "$(tail -n 1 "$WRITER")" "end: 0 times without room, reset"
+
+# A third of the send buffer has to be free. Its size leaves 2 when divided by 3, where
+# rounding makes a byte of difference. The peer reads when /run/read is there.
+start_bg b sdp-run python3 -c '
+import os, socket, time
+listener = socket.socket()
+listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16384)
+listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+listener.bind(("10.0.0.2", '$((PORT + 1))'))
+listener.listen()
+print("listening", flush=True)
+sock = listener.accept()[0]
+while not os.path.exists("/run/read"):
+    time.sleep(0.01)
+while sock.recv(1 << 16):
+    pass'
+wait_for 20 said listening || ktap_fail "the late reader listens" "$(cat "$BG_LOG")"
+rm -f /run/read
+in_a timeout 100 sdp-run python3 -c '
+import fcntl, select, socket, struct, time
+SIOCOUTQ = 0x5411
+sock = socket.create_connection(("10.0.0.2", '$((PORT + 1))'))
+sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65536)
+size = sock.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
+limit = size - size // 3
+sock.setblocking(False)
+def held():
+    return struct.unpack("i", fcntl.ioctl(sock, SIOCOUTQ, bytes(4)))[0]
+# the window of the peer is full when nothing is acknowledged any more
+still = 0
+while still < 3 and held() < limit - 8192:
+    before = held()
+    sock.send(bytes(2048))
+    time.sleep(0.3)
+    still = still + 1 if held() == before + 2048 else 0
+sock.send(bytes(limit - held()))
+time.sleep(0.3)
+print("held:", size, held() - limit)
+epoll = select.epoll()
+epoll.register(sock, select.EPOLLOUT)
+print("full:", len(epoll.poll(1)))
+open("/run/read", "w").close()
+print("read:", len(epoll.poll(20)))' >"$OUT/edge"
+ktap_is "a send buffer holds one byte too many to be writable" \
+	"$(grep -E "held|full" "$OUT/edge" | xargs)" "held: 131072 0 full: 0"
+ktap_is "the peer reads: the socket is writable" "$(grep read: "$OUT/edge")" "read: 1"
 ktap_done
