@@ -666,7 +666,8 @@ static struct sock *sdp_accept_wait(struct sock *sk, struct socket *newsock,
 	struct sock *child;
 
 	for (;;) {
-		*err = -EINVAL;
+		/* or the file has gone to TCP, which listens on */
+		*err = sdp_fallback_on(sk) ? -ECONNABORTED : -EINVAL;
 		if (sk->sk_state != TCP_LISTEN)
 			return NULL;
 		*err = -EOPNOTSUPP;
