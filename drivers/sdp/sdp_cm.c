@@ -1463,6 +1463,13 @@ static int sdp_cm_other_port(struct sock *sk, int err, struct sdp_port_walk *w)
 	return sdp_port_next_free(sk, w) ? : err;
 }
 
+static void sdp_cm_set_state(struct sock *sk, int state)
+{
+	spin_lock_bh(&sdp_sk(sk)->lock);
+	sdp_sock_set_state(sk, state);
+	spin_unlock_bh(&sdp_sk(sk)->lock);
+}
+
 /*
  * An attempt, from the port of @w or any. Returns 1 to try again, when there is another
  * one.
@@ -1476,8 +1483,11 @@ static int sdp_cm_try(struct sock *sk, const union sdp_addr *dst,
 	int err;
 
 	conn = sdp_cm_new_conn(sk, w->port);
-	if (!conn)
+	if (!conn) {
+		/* it is SYN_SENT since the attempt before */
+		sdp_cm_set_state(sk, TCP_CLOSE);
 		return -ENOBUFS;
+	}
 	refcount_inc(&conn->refs);
 	conn->cm.cred = get_cred(sdp->cred);
 	conn->cm.walk = *w;
@@ -1508,13 +1518,6 @@ static int sdp_cm_try(struct sock *sk, const union sdp_addr *dst,
 	}
 	sdp_conn_put(conn);
 	return err;
-}
-
-static void sdp_cm_set_state(struct sock *sk, int state)
-{
-	spin_lock_bh(&sdp_sk(sk)->lock);
-	sdp_sock_set_state(sk, state);
-	spin_unlock_bh(&sdp_sk(sk)->lock);
 }
 
 /* There is no other attempt after all. To the program it was one, and fails now. */
