@@ -289,9 +289,9 @@ static bool sdp_zc_tx_ready(struct sock *sk, const struct sdp_conn *conn)
 	       !READ_ONCE(conn->rx_src_avail);
 }
 
-/* Register and queue. Returns false if that did not work. */
-static bool sdp_zc_tx_begin(struct sdp_conn *conn, struct msghdr *msg,
-			    struct sdp_zc_region *r)
+/* Register and queue. Returns 1, or as sdp_zc_send(). */
+static int sdp_zc_tx_begin(struct sdp_conn *conn, struct msghdr *msg,
+			   struct sdp_zc_region *r)
 {
 	struct sdp_zc *zc = conn->zc;
 	struct ib_reg_wr reg;
@@ -303,7 +303,7 @@ static bool sdp_zc_tx_begin(struct sdp_conn *conn, struct msghdr *msg,
 	if (!sdp_zc_post(conn, r, &reg.wr)) {
 		sdp_zc_leave(conn, r);
 		sdp_conn_put(conn);
-		return false;
+		return 0;
 	}
 	pipe = READ_ONCE(zc->tx_pipe) && sdp_zc_asks_pipe(conn);
 	sdp_zc_tx_mode(conn, pipe ? SDP_MODE_PIPELINED : SDP_MODE_COMBINED);
@@ -315,13 +315,16 @@ static bool sdp_zc_tx_begin(struct sdp_conn *conn, struct msghdr *msg,
 	WRITE_ONCE(zc->tx_state, SDP_ZC_TX_QUEUED);
 	spin_unlock_bh(&conn->tx_lock);
 	if (pipe || sdp_txq_src_avail(conn, &msg->msg_iter, SDP_ZC_HEAD))
-		return true;
+		return 1;
+	/* the device may take its time: the invalidation follows what waits for the peer */
+	release_sock(conn->sk);
 	sdp_zc_tx_end(conn);
+	lock_sock(conn->sk);
 	sdp_conn_put(conn);
-	return false;
+	return -ERESTART;
 }
 
-/* Pin, register, queue. Returns 1, or as sdp_zc_send(). */
+/* Pin, register, queue. Returns as sdp_zc_tx_begin(). */
 static int sdp_zc_tx_start(struct sock *sk, struct msghdr *msg,
 			   unsigned long addr, u32 len)
 {
