@@ -4,7 +4,7 @@
  * something meanwhile that otherwise has to come in a very short time.
  *
  *	modprobe test_hold symbol=FUNCTION comm=TASK [ms=MOST] [times=0] [behind=1 | asleep=1]
- *		[also=FUNCTION] [ret=VALUE]
+ *		[also=FUNCTION [null=1]] [ret=VALUE]
  *
  * The first tasks whose name begins like that, as many as "times" says, stop before
  * FUNCTION or, with "behind", after it, until "go" is written, but no longer than MOST.
@@ -15,7 +15,8 @@
  * meanwhile, nor do the timers and the work of that CPU. With "asleep" they sleep,
  * before a function that may do so and takes six arguments at most. Before a function
  * like that each caller of "also" sleeps as well until "go" is written, and
- * is not counted. With "ret" FUNCTION is not called at all, and seems to have returned that.
+ * is not counted. With "ret" FUNCTION is not called at all, and seems to have returned that
+ * at once. With "null" calls of "also" after the first hit seem to have returned NULL.
  */
 #include <linux/atomic.h>
 #include <linux/delay.h>
@@ -59,6 +60,10 @@ MODULE_PARM_DESC(asleep, "sleep, where that is possible");
 static int ret;
 module_param(ret, int, 0444);
 MODULE_PARM_DESC(ret, "value returned to a held task, instead of a call of the function");
+
+static bool null;
+module_param(null, bool, 0444);
+MODULE_PARM_DESC(null, "the other function returns NULL after a hit, instead of waiting");
 
 static bool go;
 module_param(go, bool, 0644);
@@ -177,9 +182,9 @@ static unsigned long hold_asleep(unsigned long a, unsigned long b,
 	struct hold_pass pass = { .task = current };
 	unsigned long flags;
 
-	hold_sleep();
 	if (ret)
 		return ret;
+	hold_sleep();
 	flags = count_begin();
 	list_add(&pass.node, &passes);
 	count_end(flags);
@@ -190,6 +195,8 @@ static unsigned long hold_also(unsigned long a, unsigned long b,
 			       unsigned long c, unsigned long d,
 			       unsigned long e, unsigned long f)
 {
+	if (null)
+		return 0;
 	hold_sleep();
 	/* or it would sleep again */
 	WRITE_ONCE(go, true);
@@ -211,7 +218,7 @@ static int hold_pre(struct kprobe *p, struct pt_regs *regs)
 
 static int hold_also_pre(struct kprobe *p, struct pt_regs *regs)
 {
-	if (READ_ONCE(go))
+	if (READ_ONCE(go) || (null && !READ_ONCE(hits)))
 		return 0;
 	instruction_pointer_set(regs, (unsigned long)hold_also);
 	return 1;

@@ -28,6 +28,7 @@ PARAMETERS = "/sys/module/test_hold/parameters/"
 LIBC = ctypes.CDLL(None, use_errno=True)
 PORT = int(sys.argv[2])
 SO_SNDBUFFORCE = 32
+SIOCOUTQ = 0x5411
 LARGE = 1 << 18     # bytes that go without copies, see held.sh
 
 
@@ -176,6 +177,22 @@ def case_no_memory():
             thread.start()
             expect(symbol, thread.end(), errno.ENOBUFS)
             expect("calls", hold.hits(), 1)
+
+
+def case_no_memory_again():
+    """connect() finds no memory for another attempt, since the port is not free: the socket
+    is as it was before"""
+    with listener() as lsn, socket.socket() as sock:
+        with Hold("rdma_connect_locked", "held", asleep=1, ret=-errno.EADDRINUSE,
+                  also="sdp_conn_alloc", null=1) as hold:
+            thread = Held(sock.connect, ("10.0.0.2", PORT))
+            thread.start()
+            expect("connect()", thread.end(), errno.ENOBUFS)
+            expect("calls", hold.hits(), 1)
+        expect("connect() again", error_of(sock.connect, ("10.0.0.2", PORT)), 0)
+        with lsn.accept()[0] as peer:
+            peer.send(b"x")
+            expect("data", sock.recv(9), b"x")
 
 
 class Absent:
@@ -416,10 +433,12 @@ def port_offset(value):
     path = "/proc/sys/net/sdp/port_offset"
     with open(path, "w", encoding="ascii") as file:
         file.write(str(value))
-    yield
-    enter("a")
-    with open(path, "w", encoding="ascii") as file:
-        file.write("0")
+    try:
+        yield
+    finally:
+        enter("a")
+        with open(path, "w", encoding="ascii") as file:
+            file.write("0")
 
 
 def moved_tcp(call):
@@ -447,6 +466,29 @@ def moved_tcp(call):
             expect("data of the other are there", read_all(sock, 100), b"x" * 100)
             sock.shutdown(socket.SHUT_WR)
             expect("what the other has got", second.recv(9), b"")
+
+
+def case_accept_removal():
+    """The device goes while a listener of both kinds waits for a connection: it goes on with
+    TCP, and accept() says that the program may try again"""
+    with port_offset(20000), socket.socket() as lsn, Removal() as removal:
+        lsn.setsockopt(SOL_SDP, SDP_FALLBACK, FALLBACK_TCP)
+        lsn.bind(("10.0.0.1", PORT))
+        lsn.listen()
+        thread = Held(lsn.accept)
+        thread.start()
+        wait("it waits for a connection", lambda: "sdp_accept" in thread.stack())
+        removal.start()
+        expect("accept()", thread.end(), errno.ECONNABORTED)
+        enter("b")
+        client = socket.socket()
+        client.setsockopt(SOL_SDP, SDP_FALLBACK, FALLBACK_ONLY)
+        enter("a")
+        with client:
+            client.connect(("10.0.0.1", PORT))
+            with lsn.accept()[0] as accepted:
+                client.send(b"x")
+                expect("data", accepted.recv(9), b"x")
 
 
 def case_moved_tcp_send():
@@ -508,6 +550,24 @@ def case_pin_send():
     with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock, \
             lsn.accept()[0]:
         expect("send()", pin_and_go(LIBC.send, sock), errno.ENETRESET, errno.EPIPE)
+
+
+def case_unmapped_send():
+    """The memory of a send() goes after its pages were found, before the peer is told. While
+    the device takes them back, other calls do not wait"""
+    with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock, \
+            lsn.accept()[0] as peer, \
+            Hold("sdp_txq_src_avail", "held", asleep=1, ret=256,
+                 also="sdp_zc_leave", ms=90000) as hold:
+        thread = Held(sock.sendall, bytes(LARGE))
+        thread.start()
+        hold.wait()
+        other = Held(fcntl.ioctl, sock, SIOCOUTQ, bytes(4))
+        other.start()
+        expect("another call", other.end(), 0)
+        hold.go()
+        read_all(peer, LARGE)
+        expect("send()", thread.end(), 0)
 
 
 def case_pin_recv():
@@ -742,6 +802,28 @@ def case_old_teardown():
         expect("poll()", len(poll.poll(PATIENCE * 1000)), 1)
         expect("SO_ERROR", sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR),
                errno.ETIMEDOUT)
+
+
+def case_no_notice():
+    """With TCP_NOTSENT_LOWAT each position that the writer wants to hear of is acknowledged
+    before it has asked. A later one wakes it"""
+    size = 2 << 20
+    with listener() as lsn, socket.socket() as sock, select.epoll() as epoll:
+        lsn.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+        sock.connect(("10.0.0.2", PORT))
+        peer = lsn.accept()[0]
+        # more than the peer takes, and no writer waits so far
+        sock.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, 2 * size)
+        sock.sendall(bytes(size))
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, 1)
+        time.sleep(1)
+        with Hold("hyb_link_notify", "held", asleep=1, ms=0, ret=256, times=8) as hold:
+            thread = Held(epoll.register, sock, select.EPOLLOUT)
+            thread.start()
+            expect("register", thread.end(), 0)
+            expect("positions", hold.hits(), 8)
+        read_all(peer, size)
+        expect("events", len(epoll.poll(PATIENCE)), 1)
 
 
 def case_connect_signal():
