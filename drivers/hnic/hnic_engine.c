@@ -48,8 +48,12 @@ static void hnic_engine_sleep(struct hnic_engine *e, u64 until)
 static int hnic_engine_fn(void *arg)
 {
 	struct hnic_engine *e = arg;
+	int cpu = READ_ONCE(e->cpu);
 	u64 next;
 
+	/* Linux 7 lets a new thread run anywhere, whatever its creator has set */
+	if (cpu >= 0)
+		set_cpus_allowed_ptr(current, cpumask_of(cpu));
 	while (!kthread_should_stop()) {
 		clear_bit(HNIC_ENGINE_KICKED, &e->flags);
 		/* pairs with the bit being set in hnic_engine_kick() */
@@ -87,8 +91,6 @@ int hnic_engine_start(struct hnic_engine *e, const char *name)
 	task = kthread_create(hnic_engine_fn, e, "%s", name);
 	if (IS_ERR(task))
 		return PTR_ERR(task);
-	if (e->cpu >= 0)
-		set_cpus_allowed_ptr(task, cpumask_of(e->cpu));
 	spin_lock_irq(&e->lock);
 	e->task = task;
 	spin_unlock_irq(&e->lock);
@@ -139,13 +141,15 @@ void hnic_engine_kick(struct hnic_engine *e)
  */
 int hnic_engine_pin(struct hnic_engine *e, int cpu)
 {
-	int ret = 0;
+	int was = e->cpu, ret = 0;
 
 	lockdep_assert_held(&e->dev->lock);
+	/* a thread that begins just now takes the one or the other */
+	WRITE_ONCE(e->cpu, cpu);
 	if (e->task)
 		ret = set_cpus_allowed_ptr(e->task, cpu < 0 ? cpu_possible_mask :
 					   cpumask_of(cpu));
-	if (!ret)
-		e->cpu = cpu;
+	if (ret)
+		WRITE_ONCE(e->cpu, was);
 	return ret;
 }

@@ -9,7 +9,7 @@
 . "$(dirname "$0")/../lib/lib.sh"
 
 need socat ethtool tcpdump taskset
-ktap_plan 41
+ktap_plan 47
 NET_LINK=hnic
 
 data=/tmp/data
@@ -129,12 +129,24 @@ cpus_of() {
 		taskset -pc "$pid" | sed 's/.*: //'
 	done | sort -u
 }
+runs_on() { [ "$(cpus_of "$1")" = "$2" ]; }
 both tx_cpu 1
 both rx_cpu 0
 ktap_is "engines run on the chosen CPUs" "$(cpus_of hnic-tx/va) $(cpus_of hnic-rx/va)" "1 0"
 mapfile -t dirs < <(in_a sh -c 'ls -d /sys/class/net/va/queues/rx-*')
 knob a queue_cpus "${dirs[*]/*/1}"
 ktap_is "NAPI threads run on the chosen CPUs" "$(cpus_of napi/va-)" 1
+# new threads
+for again in down "a channel less" "all channels"; do
+	case $again in
+	down) in_a sh -c 'ip link set va down && ip link set va up' ;;
+	*less) in_a ethtool -L va combined 1 ;;
+	*) in_a ethtool -L va combined "${#dirs[@]}" ;;
+	esac
+	ktap_check "after $again engines run on the chosen CPUs" wait_for 10 runs_on hnic-tx/va 1
+	sleep 0.5
+	ktap_check "after $again NAPI threads run on the chosen CPUs" runs_on napi/va- 1
+done
 ktap_check "a transfer works with pinned engines" transfer 10.0.0.2
 knob a queue_cpus "${dirs[*]/*/-1}"
 both tx_cpu -1
