@@ -262,23 +262,26 @@ void hyb_off_place_stop(struct hyb_off *off)
 
 /**
  * hyb_off_no_writes - the NIC forgets the buffers that the peer might write to
- * @off: connection, may be NULL
+ * @qp: queue pair
  *
- * Context: TCP socket held; the queue pair grants no Writes any more.
+ * A task may own the socket meanwhile, and detach the connection from its device.
+ *
+ * Context: TCP socket held; @qp grants no Writes any more.
  */
-void hyb_off_no_writes(struct hyb_off *off)
+void hyb_off_no_writes(struct hyb_qp *qp)
 {
 	struct hyb_off_buf *b, *next;
 	struct hyb_off_conn *o;
 
-	if (!hyb_off_places(off))
+	if (!hyb_off_places(qp->off))
 		return;
-	o = container_of(off, struct hyb_off_conn, pub);
-	spin_lock_bh(&o->dev->place_lock);
+	o = container_of(qp->off, struct hyb_off_conn, pub);
+	/* not by @o->dev, which goes at any time when there is no buffer */
+	spin_lock_bh(&qp->dev->place_lock);
 	list_for_each_entry_safe(b, next, &o->bufs, of_conn)
 		if (b->nic.what == IWARP_PLACE_WRITE)
 			hyb_off_unplace(b);
-	spin_unlock_bh(&o->dev->place_lock);
+	spin_unlock_bh(&qp->dev->place_lock);
 }
 
 /**

@@ -111,7 +111,7 @@ void hyb_off_place(struct hyb_qp *qp, struct hyb_mem *mem, u32 stag, u64 to,
 		   u64 len, enum iwarp_place what);
 void hyb_off_read_done(struct hyb_qp *qp, struct hyb_mem *mem);
 void hyb_off_place_stop(struct hyb_off *off);
-void hyb_off_no_writes(struct hyb_off *off);
+void hyb_off_no_writes(struct hyb_qp *qp);
 void hyb_off_came(struct hyb_off *off, u32 seq);
 
 /* Where packets of the connection come in: CPU, queue; -1 if unknown */
@@ -188,7 +188,7 @@ static inline void hyb_off_place(struct hyb_qp *qp, struct hyb_mem *mem,
 
 static inline void hyb_off_read_done(struct hyb_qp *qp, struct hyb_mem *mem) { }
 static inline void hyb_off_place_stop(struct hyb_off *off) { }
-static inline void hyb_off_no_writes(struct hyb_off *off) { }
+static inline void hyb_off_no_writes(struct hyb_qp *qp) { }
 static inline void hyb_off_came(struct hyb_off *off, u32 seq) { }
 static inline int hyb_off_cpu(struct hyb_qp *qp) { return -1; }
 static inline int hyb_off_queue(struct hyb_qp *qp) { return -1; }

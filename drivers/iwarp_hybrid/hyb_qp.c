@@ -406,13 +406,17 @@ static int hyb_qp_set_access(struct hyb_qp *qp, int access, bool cm)
 		refuses &= access ? ~IB_ACCESS_REMOTE_ATOMIC : 0;
 	WRITE_ONCE(qp->access, access);
 	WRITE_ONCE(qp->refuses, refuses);
-	if (!(refuses & IB_ACCESS_REMOTE_WRITE))
+	if (!(refuses & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC)))
 		return 0;
-	/* a NIC that places does not ask for each Write; from now on no buffer is added */
+	/*
+	 * The receive engine may have looked before. A NIC that places does not ask for
+	 * each Write; from now on no buffer is added.
+	 */
 	sk = hyb_sched_enter(qp);
 	if (IS_ERR_OR_NULL(sk))
 		return PTR_ERR_OR_ZERO(sk);
-	hyb_off_no_writes(qp->off);
+	if (refuses & IB_ACCESS_REMOTE_WRITE)
+		hyb_off_no_writes(qp);
 	hyb_sched_leave(qp, sk, false);
 	return 0;
 }
