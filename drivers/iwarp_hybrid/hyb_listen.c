@@ -372,32 +372,44 @@ static void hyb_lsock_revive(struct hyb_lsock *ls)
 	hyb_lsock_queue(ls, HYB_T_LISTEN);
 }
 
+/* Take a connection that has come. Returns 0, or a negative errno if there is none. */
+static int hyb_lsock_accept(struct hyb_lsock *ls)
+{
+	struct hyb_lid *lid = NULL;
+	struct socket *sock;
+	struct net *net;
+	int err = -EBADF;
+
+	mutex_lock(&ls->lock);
+	/*
+	 * A socket of the kernel keeps no namespace. The end of this one closes those that
+	 * the device knows of, which it does not before hyb_lid_take() has ended.
+	 */
+	net = ls->sock ? maybe_get_net(sock_net(ls->sock->sk)) : NULL;
+	if (net)
+		err = kernel_accept(ls->sock, &sock, O_NONBLOCK);
+	if (!err) {
+		lid = hyb_lsock_choose(ls, sock);
+		hyb_lsock_forget(ls, sock->sk);
+	}
+	mutex_unlock(&ls->lock);
+	if (!err && (!lid || hyb_lid_take(lid, sock)))
+		hyb_lsock_refuse(sock);
+	if (net)
+		put_net(net);
+	return err;
+}
+
 static void hyb_lsock_work(struct work_struct *work)
 {
 	struct hyb_lsock *ls = container_of(to_delayed_work(work),
 					    struct hyb_lsock, work);
-	struct hyb_lid *lid;
-	struct socket *sock;
-	int err;
 
 	mutex_lock(&ls->lock);
 	hyb_lsock_revive(ls);
 	mutex_unlock(&ls->lock);
-	for (;;) {
-		lid = NULL;
-		mutex_lock(&ls->lock);
-		err = ls->sock ? kernel_accept(ls->sock, &sock, O_NONBLOCK) :
-				 -EBADF;
-		if (!err) {
-			lid = hyb_lsock_choose(ls, sock);
-			hyb_lsock_forget(ls, sock->sk);
-		}
-		mutex_unlock(&ls->lock);
-		if (err)
-			break;
-		if (!lid || hyb_lid_take(lid, sock))
-			hyb_lsock_refuse(sock);
-	}
+	while (!hyb_lsock_accept(ls))
+		;
 	kref_put(&ls->ref, hyb_lsock_free);
 }
 
