@@ -435,6 +435,8 @@ static int hyb_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
  * @ibcq: queue
  * @flags: for which entries to call the handler
  *
+ * Of several calls before an entry that for all entries counts, as IBTA has it.
+ *
  * Context: any.
  * Return: 1 if entries are waiting and IB_CQ_REPORT_MISSED_EVENTS is set,
  * else 0.
@@ -446,6 +448,7 @@ static int hyb_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 
 	if ((flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED)
 		arm = SIW_NOTIFY_SOLICITED;
+	arm |= READ_ONCE(cq->ctrl->flags) & SIW_NOTIFY_ALL;
 	/* Arm before the look at the queue, see hyb_cq_notify() */
 	smp_store_mb(cq->ctrl->flags, arm);
 

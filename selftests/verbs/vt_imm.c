@@ -176,6 +176,21 @@ static void vt_solicited_case(struct vt_conn *c)
 	      "one event, for the solicited one");
 }
 
+/* Armed for any event first, for solicited ones then: the first still counts */
+static void vt_rearmed_case(struct vt_conn *c)
+{
+	struct vt_wr *r = vt_recv(&c->b, 0, 0);
+	int before;
+
+	ib_process_cq_direct(c->b.cq, -1);
+	ib_req_notify_cq(c->b.cq, IB_CQ_NEXT_COMP);
+	ib_req_notify_cq(c->b.cq, IB_CQ_SOLICITED);
+	before = atomic_read(&c->b.events);
+	vt_write_imm(c, 0, 8, 3, 0);
+	kt_ok(vt_good(&c->b, r, IB_WC_RECV_RDMA_WITH_IMM), "not solicited, armed twice");
+	kt_ok(vt_events(&c->b, before + 1), "one event, as asked for first");
+}
+
 static void vt_imm_cases(bool use_srq)
 {
 	struct vt_conn *c = vt_up(use_srq, VT_RIGHTS);
@@ -194,6 +209,7 @@ static void vt_imm_cases(bool use_srq)
 	vt_mixed_case(c);
 	vt_late_case(c);
 	vt_solicited_case(c);
+	vt_rearmed_case(c);
 	vt_down(c);
 }
 
