@@ -60,6 +60,13 @@ static void hyb_mem_free_pages(struct hyb_mem *mem)
 	kvfree(mem->page);
 }
 
+/* kvmalloc() warns of more than INT_MAX bytes */
+static void **hyb_mem_alloc_pages(size_t pages)
+{
+	return pages <= INT_MAX / sizeof(void *) ?
+	       kvmalloc_array(pages, sizeof(void *), GFP_KERNEL) : NULL;
+}
+
 /* Returns an MR with an STag which is not live yet */
 static struct hyb_mr *hyb_mr_create(struct ib_pd *pd, u32 pages)
 {
@@ -74,8 +81,7 @@ static struct hyb_mr *hyb_mr_create(struct ib_pd *pd, u32 pages)
 	if (!mr || !mem)
 		goto err;
 	if (pages) {
-		mem->page = kvmalloc_array(pages, sizeof(*mem->page),
-					   GFP_KERNEL);
+		mem->page = hyb_mem_alloc_pages(pages);
 		if (!mem->page)
 			goto err;
 	}
@@ -637,8 +643,7 @@ static int hyb_mem_replace(struct hyb_mem *mem, u64 start, u64 len, u64 va,
 	if (IS_ERR(umem))
 		return PTR_ERR(umem);
 	pages = ib_umem_num_pages(umem);
-	page = pages <= U32_MAX ?
-	       kvmalloc_array(pages, sizeof(*page), GFP_KERNEL) : NULL;
+	page = hyb_mem_alloc_pages(pages);
 	if (!page) {
 		ib_umem_release(umem);
 		return -ENOMEM;
