@@ -553,7 +553,7 @@ def case_pin_send():
 
 
 def case_unmapped_send():
-    """The memory of a send() goes after its pages were found, before the peer is told. While
+    """The memory of a send() goes after its pages were found, before the peer knows. While
     the device takes them back, other calls do not wait"""
     with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock, \
             lsn.accept()[0] as peer, \
