@@ -5,12 +5,16 @@
 groups.py open KIND: the result of socket(): tcp, door (IPPROTO_SDP), family (AF_SDP); door6,
 	family6 for IPv6
 groups.py kind: SDP or TCP, of a stream socket
+groups.py most: the same, as a member of as many groups as there may be, 150 among them
+groups.py mapped GROUP COMMAND...: runs it in a user namespace where this group is 0 and no other
+	group has a number
 groups.py serve PORT | ask ADDRESS PORT: over SDP
 groups.py tcp PORT: a TCP server
 groups.py landlock ADDRESS PORT: results of connect() over TCP, and of SDP with SDP_FALLBACK,
 	for a program that may connect to no TCP port"""
 import ctypes
 import errno
+import os
 import socket
 import struct
 import sys
@@ -20,6 +24,7 @@ AF_SDP, IPPROTO_SDP, SOL_SDP, SDP_FALLBACK = 27, 257, 1027, 32
 CREATE_RULESET, RESTRICT_SELF, VERSION = 444, 446, 1
 BIND_TCP, CONNECT_TCP = 1, 2
 PR_SET_NO_NEW_PRIVS = 38
+CLONE_NEWUSER = 0x10000000
 
 
 def attempt(call):
@@ -95,6 +100,24 @@ def connect(kind, address):
         return "connected"
 
 
+def run_mapped(group, command):
+    """The parent writes the maps: only there may a namespace keep setgroups()"""
+    created, mapped = os.pipe(), os.pipe()
+    pid = os.fork()
+    if not pid:
+        checked(LIBC.unshare(CLONE_NEWUSER))
+        os.write(created[1], b"1")
+        os.read(mapped[0], 1)
+        os.execvp(command[0], command)
+    os.close(created[1])
+    os.read(created[0], 1)
+    for name, number in ("uid_map", "0"), ("gid_map", group):
+        with open(f"/proc/{pid}/{name}", "w", encoding="ascii") as f:
+            f.write(f"0 {number} 1")
+    os.write(mapped[1], b"1")
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
 def landlock(address):
     if not confine():
         return "no Landlock"
@@ -107,6 +130,11 @@ def main():
         print(attempt(lambda: opened(args[0])))
     elif what == "kind":
         print(kind_of(socket.socket()))
+    elif what == "most":
+        os.setgroups([150, *range(1001, 66536)])
+        print(kind_of(socket.socket()))
+    elif what == "mapped":
+        sys.exit(run_mapped(args[0], args[1:]))
     elif what in ("serve", "tcp"):
         listen("tcp" if what == "tcp" else "door", int(args[0]))
     elif what == "ask":

@@ -64,6 +64,47 @@ for run in sdp-run "sdp-run -s"; do
 	ktap_is "$run: TCP for others" "$(kind 50 $run 2>&1 | tail -n 1)" TCP
 done
 
+# becomes GROUP GROUPS GROUP GROUPS: what a program gets that takes the latter after sdp-run -s
+# has started it with the former
+becomes() {
+	in_a setpriv --regid "$1" --groups "$2" sdp-run -s \
+		setpriv --regid "$3" --groups "$4" python3 "$PROG" kind
+}
+ktap_is "sdp-run -s: TCP for a program that leaves the group" "$(becomes 100 100 50 50)" TCP
+ktap_is "sdp-run -s: SDP for one that enters it" "$(becomes 0 0 100 100)" SDP
+ktap_is "sdp-run -s: TCP for one that leaves a further group" "$(becomes 50 50,150 50 50)" TCP
+ktap_is "sdp-run -s: SDP for one that enters a further group" "$(becomes 50 50 50 50,150)" SDP
+ktap_is "sdp-run -s: TCP for one that leaves the effective group only" \
+	"$(becomes 100 50 50 50)" TCP
+ktap_is "sdp-run -s: SDP for one that enters the effective group only" \
+	"$(becomes 50 50 100 50)" SDP
+ktap_is "sdp-run -s: SDP for one that enters as many groups as there may be" \
+	"$(in_a setpriv --regid 50 --groups 50 sdp-run -s python3 "$PROG" most)" SDP
+
+# in_turn LEAVE COMMAND...: two programs of one supervisor, the second with its groups
+in_turn() {
+	# shellcheck disable=SC2016 # for the inner shell
+	in_a "${@:2}" sdp-run -s sh -c 'setpriv $1 python3 "$0" kind; python3 "$0" kind' \
+		"$PROG" "$1" 2>/dev/null | tr '\n' ' '
+}
+ktap_is "sdp-run -s: TCP for one that leaves the group, SDP for the next" \
+	"$(in_turn "--regid 50 --groups 50" setpriv --regid 100 --groups 100)" "TCP SDP "
+ktap_is "sdp-run -s: SDP for one that enters the group, TCP for the next" \
+	"$(in_turn "--regid 100 --groups 100" setpriv --regid 50 --groups 50)" "SDP TCP "
+# the group cannot be given back to the supervisor: it has no number there
+ktap_is "sdp-run -s: in a user namespace TCP for one that leaves the group, SDP for the next" \
+	"$(in_turn "--clear-groups" setpriv --regid 50 --groups 50,150 \
+		python3 "$PROG" mapped 50)" "TCP SDP "
+ktap_is "sdp-run -s: SDP in a user namespace without setgroups" \
+	"$(in_turn "--regid 0 --keep-groups" setpriv --regid 50 --groups 50,150 \
+		unshare -Ur)" "SDP SDP "
+# there the first process has the group
+# shellcheck disable=SC2016 # for the inner shell
+ktap_is "sdp-run -s: TCP where /proc shows another PID namespace" \
+	"$(in_a setpriv --regid 100 --groups 100 unshare -pf --mount-proc sh -c '
+		unshare -pf sdp-run -s setpriv --regid 50 --groups 50 python3 "$0" kind
+		exit' "$PROG" 2>/dev/null)" TCP
+
 # a program that may connect to no TCP port
 start_bg b python3 "$PROG" tcp 7991
 wait_for 30 said listening || ktap_fail "the TCP server listens" "$(cat "$BG_LOG")"

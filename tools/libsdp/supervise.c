@@ -21,7 +21,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/fsuid.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -35,6 +34,7 @@
 #include <linux/sdp.h>
 #include <linux/seccomp.h>
 
+#include "owner.h"
 #include "supervise.h"
 
 #if defined(__x86_64__)
@@ -184,48 +184,6 @@ static bool same_place(pid_t tid)
 	       same_text(tid, "attr/current");
 }
 
-/* The user and the group that a socket of that thread would belong to. */
-static bool owner_of(pid_t tid, uid_t *uid, gid_t *gid)
-{
-	char path[64], *line = NULL;
-	size_t room = 0;
-	int found = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", tid);
-	f = fopen(path, "re");
-	if (!f)
-		return false;
-	while (found < 2 && getline(&line, &room, f) > 0)
-		if (sscanf(line, "Uid: %*u %*u %*u %u", uid) == 1 ||
-		    sscanf(line, "Gid: %*u %*u %*u %u", gid) == 1)
-			found++;
-	free(line);
-	fclose(f);
-	return found == 2;
-}
-
-/* Open what will be theirs; whether that is allowed. */
-static bool act_as(uid_t uid, gid_t gid)
-{
-	setfsgid(gid);
-	setfsuid(uid);
-	/* the present ones, as there is none of that number */
-	return (gid_t)setfsgid(-1) == gid && (uid_t)setfsuid(-1) == uid;
-}
-
-/*
- * A program may have changed users since. Sharing of a port depends on the
- * owner of a socket, and firewall rules by user on its opener.
- */
-static bool act_for(pid_t tid)
-{
-	uid_t uid;
-	gid_t gid;
-
-	return owner_of(tid, &uid, &gid) && act_as(uid, gid);
-}
-
 /* A socket as asked for, or a negative errno. */
 static int open_socket(const struct seccomp_data *call, bool tcp_too)
 {
@@ -258,11 +216,11 @@ static void answer(int listener, const struct seccomp_notif *ask, bool tcp_too)
 	};
 	int fd = -EPROTONOSUPPORT, ret;
 	/* rather one of TCP, and its own, than one of ours */
-	bool other = !same_place(ask->pid) || !act_for(ask->pid);
+	bool other = !same_place(ask->pid) || !owner_act_for(ask->pid);
 
 	if (!other)
 		fd = open_socket(&ask->data, tcp_too);
-	act_as(geteuid(), getegid());
+	owner_act_for_us();
 	if (fd >= 0) {
 		add.srcfd = fd;
 		ret = ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
@@ -329,8 +287,10 @@ static void __attribute__((noreturn)) supervisor(int from, bool tcp_too)
 	 * keep only that one: others may be pipes that another process waits on
 	 */
 	if (listener >= 0 && dup2(listener, 3) == 3 &&
-	    !syscall(SYS_close_range, 4, ~0U, 0))
+	    !syscall(SYS_close_range, 4, ~0U, 0)) {
+		owner_start();
 		serve(3, tcp_too);
+	}
 	_exit(0);
 }
 

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * sdp-run -s: whose socket it is that the supervisor opens.
+ */
+#ifndef LIBSDP_OWNER_H
+#define LIBSDP_OWNER_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/**
+ * owner_start() - remember who we are
+ *
+ * Once, before the other calls. If it fails, so does owner_act_for().
+ */
+void owner_start(void);
+
+/**
+ * owner_act_for() - open what will belong to another thread
+ * @tid: the thread, which waits meanwhile
+ *
+ * A program may have changed users and groups since it was started. Sharing of a port
+ * depends on the owner of a socket, firewall rules on its opener, and
+ * net.sdp.group_range on the groups of the latter.
+ *
+ * Return: whether the user and the groups are those of the thread now. If not, nothing
+ * may be opened for it. Either way owner_act_for_us() comes next.
+ */
+bool owner_act_for(pid_t tid);
+
+/**
+ * owner_act_for_us() - be who we were again
+ *
+ * If the kernel has no memory for that, owner_act_for() knows what is in force, and
+ * starts from there.
+ */
+void owner_act_for_us(void);
+
+#endif /* LIBSDP_OWNER_H */
