@@ -105,6 +105,16 @@ ktap_is "sdp-run -s: TCP where /proc shows another PID namespace" \
 		unshare -pf sdp-run -s setpriv --regid 50 --groups 50 python3 "$0" kind
 		exit' "$PROG" 2>/dev/null)" TCP
 
+# SDP_FALLBACK cannot be set: there is SDP or nothing
+in_a sysctl -qw net.sdp.fallback=0
+for run in sdp-run "sdp-run -s"; do
+	# shellcheck disable=SC2086
+	ktap_is "$run: SDP with fallback 0" "$(kind 100 $run)" SDP
+	# shellcheck disable=SC2086
+	ktap_is "$run: TCP for others with fallback 0" "$(kind 50 $run 2>&1 | tail -n 1)" TCP
+done
+in_a sysctl -qw net.sdp.fallback=1
+
 # a program that may connect to no TCP port
 start_bg b python3 "$PROG" tcp 7991
 wait_for 30 said listening || ktap_fail "the TCP server listens" "$(cat "$BG_LOG")"

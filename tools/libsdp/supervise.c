@@ -184,14 +184,18 @@ static bool same_place(pid_t tid)
 	       same_text(tid, "attr/current");
 }
 
-/* A socket as asked for, or a negative errno. */
+/*
+ * A socket as asked for, or a negative errno. EPERM: net.sdp.fallback is 0, so it is
+ * SDP or nothing, as in libsdp.c.
+ */
 static int open_socket(const struct seccomp_data *call, bool tcp_too)
 {
 	const int val = SDP_FALLBACK_TCP;
 	int fd = socket(call->args[0], call->args[1], IPPROTO_SDP), err;
 
 	if (fd >= 0 && tcp_too &&
-	    setsockopt(fd, SOL_SDP, SDP_FALLBACK, &val, sizeof(val))) {
+	    setsockopt(fd, SOL_SDP, SDP_FALLBACK, &val, sizeof(val)) &&
+	    errno != EPERM) {
 		err = errno;
 		close(fd);
 		return -err;
