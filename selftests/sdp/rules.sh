@@ -101,7 +101,7 @@ test_errors() {
 }
 
 test_log() {
-	local log=$T/log
+	local log=$T/log held
 	conf "log destination file /tmp/sdp.log"
 	chmod 1777 /tmp
 	ktap_check_fails "no log where others may write" sdp-run -c "$CONF" true
@@ -118,6 +118,19 @@ test_log() {
 	ktap_is "a log file is written" "$(sed 's/\[[0-9]*\]//' "$log")" \
 		"libsdp: socat: connect 10.0.0.2:7100: both ($CONF:2)
 libsdp: socat: connected to 10.0.0.2:7100 over TCP: refused"
+	# so many that the kernel's list of them is longer than 8 KB
+	start_bg a python3 -c '
+import signal, socket
+held = [socket.socket(27, socket.SOCK_STREAM) for _ in range(200)]
+print("ready", flush=True)
+signal.pause()'
+	held=$BG_PID
+	wait_for 20 said ready
+	talk 7101 "" TCP >/dev/null
+	ktap_is "the reason is found among many sockets" \
+		"$(tail -n 1 "$log" | sed 's/\[[0-9]*\]//')" \
+		"libsdp: socat: connected to 10.0.0.2:7101 over TCP: refused"
+	stop_bg "$held"
 	ktap_is "the log file is private" "$(stat -c %a "$log")" 600
 	ktap_is "a user without access to the system's log is no error" "$(unshare -m sh -c "
 		mount -t tmpfs -o mode=755 none /etc

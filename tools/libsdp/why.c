@@ -5,6 +5,7 @@
  * sockets of the namespace. Calls the kernel.
  */
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -16,6 +17,9 @@
 #include <linux/sock_diag.h>
 
 #include "why.h"
+
+/* The longest answer of the kernel to a dump: of a longer one the rest would be lost */
+#define ANSWER 32768
 
 static bool ask(int nl)
 {
@@ -76,24 +80,36 @@ static int look(const char *buf, size_t len, ino_t inode, char *word,
 	return 0;
 }
 
+/* Goes through all answers. */
+static bool search(int nl, ino_t inode, char *buf, char *word, size_t size)
+{
+	int found = 0;
+	ssize_t n;
+
+	while (!found && (n = recv(nl, buf, ANSWER, 0)) > 0)
+		found = look(buf, n, inode, word, size);
+	return found == 1;
+}
+
 bool libsdp_why(int fd, char *word, size_t size)
 {
-	union {
-		struct nlmsghdr head;
-		char bytes[8192];
-	} buf;
-	int nl, found = 0;
+	bool found = false;
 	struct stat st;
-	ssize_t n;
+	char *buf;
+	int nl;
 
 	nl = syscall(SYS_socket, AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC,
 		     NETLINK_SOCK_DIAG);
 	if (nl < 0)
 		return false;
-	if (fstat(fd, &st) || !ask(nl))
-		found = -1;
-	while (!found && (n = recv(nl, &buf, sizeof(buf), 0)) > 0)
-		found = look(buf.bytes, n, st.st_ino, word, size);
+	/* too large for small stacks, and a signal handler may not call malloc() */
+	buf = mmap(NULL, ANSWER, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (buf != MAP_FAILED) {
+		found = !fstat(fd, &st) && ask(nl) &&
+			search(nl, st.st_ino, buf, word, size);
+		munmap(buf, ANSWER);
+	}
 	close(nl);
-	return found == 1;
+	return found;
 }
