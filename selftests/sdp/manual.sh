@@ -79,7 +79,7 @@ end
 -	timeout 2 cat /sys/kernel/tracing/trace_pipe
 a	sysctl net.sdp.max_connections=1000
 a	sysctl net.sdp.zcopy_threshold=0
-a	sysctl net.ipv4.ip_local_reserved_ports=20000-21023
+a	sysctl net.ipv4.ip_local_reserved_ports=20258-21280
 sdp/recipes	perf trace --libtraceevent_print -e 'iwarp_hybrid:hyb_qp_state,iwarp_hybrid:hyb_cep_event,iwarp_hybrid:hyb_terminate_*'
 sdp/recipes	bpftrace -e 'tracepoint:iwarp_hybrid:hyb_fpdu_tx { @fpdus[args->qpn, args->op] = sum(args->nr); @size = hist(args->len / args->nr); }'
 sdp/recipes	perf trace --libtraceevent_print -e 'hnic:hnic_rx_*,iwarp_hybrid:hyb_off_resync'
