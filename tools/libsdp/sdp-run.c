@@ -64,7 +64,8 @@ static void usage(FILE *out)
 	      "\n"
 	      "  -c, --config FILE  rules instead of those in " LIBSDP_CONFIG
 	      "\n"
-	      "  -o, --only         SDP or nothing, without rules and without TCP\n"
+	      "  -o, --only         SDP or nothing, without rules and without TCP; sockets\n"
+	      "                     out of its reach remain TCP, see sdp-run(1)\n"
 	      "  -s, --supervise    for programs that call the kernel themselves:\n"
 	      "                     static ones, those written in Go\n"
 	      "  -v, --verbose      say what is done, what is in the way, and what each\n"
