@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # check-docs.sh: do the documents say what the code says? Tunables, socket
-# options, counters and the accepted differences from TCP must be documented,
-# and nothing else. Also the syntax of the documents, if the tools are there.
+# options, counters, tracepoints and the accepted differences from TCP must be
+# documented, and nothing else. Also the syntax of the documents, if the tools are there.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
@@ -75,6 +75,20 @@ same "$doc/sdp.rst" "$(literals $doc/sdp.rst Counters)" \
 	"$(sed -nE 's/^\tSDP_MIB_([A-Z0-9_]+),.*/\L\1/p' \
 		include/uapi/linux/sdp_netlink.h |
 		grep -vxE 'unspec|pad' | sort -u)"
+
+# tracepoints MODULE
+tracepoints() {
+	sed -nE 's/^(TRACE|DEFINE)_EVENT\((.*, )?([a-z_]+),$/\3/p' drivers/"$1"/*_trace.h | sort -u
+}
+
+for module in hnic iwarp_hybrid; do
+	same "$doc/$module.rst" "$(literals $doc/$module.rst Tracepoints)" "$(tracepoints $module)"
+done
+for module in rdma_stack sdp; do
+	for word in $(tracepoints $module); do
+		grep -qF "\`\`$word\`\`" $doc/$module.rst || complain "$module.rst: no tracepoint $word"
+	done
+done
 
 while IFS=$'\t' read -r row _; do
 	case $row in '' | '#'*) continue ;; esac
