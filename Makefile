@@ -50,7 +50,8 @@ help:
 	@echo 'make vm            a shell in a virtual machine with SDP between two namespaces'
 	@echo 'make deps          install what is needed for the above (apt)'
 	@echo 'make clean         remove build/'
-	@echo 'make clean-cache   remove cached kernels and their like ($${SDP_CACHE:-~/.cache/linux-sdp})'
+	@echo 'make clean-cache   remove cached kernels and their like, and the inputs that make fuzz found'
+	@echo '                   ($${SDP_CACHE:-~/.cache/linux-sdp})'
 
 # Results are in build/host/modules. Findings about layers do not stop an
 # installation: another compiler may place a symbol elsewhere.

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# clean-cache.sh: remove everything from the cache, SDP_CACHE (~/.cache/linux-sdp).
+# clean-cache.sh: remove everything from the cache, SDP_CACHE (~/.cache/linux-sdp), the
+# inputs that the fuzz targets have found included.
 set -euo pipefail
 # shellcheck source=scripts/help.sh
 . "$(dirname "${BASH_SOURCE[0]}")/help.sh"

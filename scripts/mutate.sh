@@ -16,6 +16,8 @@
 set -euo pipefail
 # shellcheck source=scripts/help.sh
 . "$(dirname "${BASH_SOURCE[0]}")/help.sh"
+# shellcheck source=scripts/cache.sh
+. "$(dirname "${BASH_SOURCE[0]}")/cache.sh"
 top=$(dirname "$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)")
 if [ $# -lt 2 ] || [ $# -gt 4 ]; then
 	sed -n '4,15s/^# \{0,1\}//p' "$0" >&2
@@ -27,7 +29,6 @@ few=50
 build=$(realpath -m "$1")/mutate file=$2 n=${3:-$few} seed=${4:-1}
 tree=$build/tree vm=$build-vm kernel=${KERNEL:-6.1}
 version=1.14.1
-venv=${SDP_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/linux-sdp}/universalmutator-$version
 
 die() {
 	echo "mutate: $*" >&2
@@ -67,6 +68,13 @@ tests() {
 		WARN="-Werror=return-type -Werror=incompatible-pointer-types" "$@"
 }
 
+# mutator: an environment with universalmutator, here. Its programs name the directory that
+# they are installed in, which is another one later, so python runs the module.
+mutator() {
+	python3 -m venv .
+	bin/python -m pip install -q "universalmutator==$version"
+}
+
 rm -rf "$build"
 mkdir -p "$build/all" "$build/survivors" "$tree"
 cp -r Kbuild README.rst Documentation drivers examples include lib scripts selftests tools "$tree"
@@ -74,12 +82,10 @@ units=$(tests unit users FILE="$file")
 fuzzers=$(tests fuzz users FILE="$file")
 [ -n "$units$fuzzers${named[*]}" ] || die "no unit test and no fuzz target builds $file:" \
 	"set TESTS= to tests of the virtual machine, for example TESTS=sdp/fc"
-if [ ! -x "$venv/bin/mutate" ]; then
-	python3 -m venv "$venv"
-	"$venv/bin/pip" install -q "universalmutator==$version"
-fi
+cache_make "mutate/$version-$(cache_key "$(python3 --version)" "$(declare -f mutator)")" mutator
+[ -n "$CACHED" ] || die "universalmutator $version cannot be installed"
 # it leaves a file where it runs
-(cd "$tree" && "$venv/bin/mutate" "$file" c --noCheck --mutantDir "$build/all") \
+(cd "$tree" && "$CACHED/bin/python" -m universalmutator.genmutants "$file" c --noCheck --mutantDir "$build/all") \
 	>"$build/mutate.log" 2>&1
 
 # modules: build what is for the guest

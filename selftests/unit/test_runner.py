@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """Failures that the VM runner recognises; the cache; a demo that fails"""
+import glob
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -90,13 +92,35 @@ def excerpt(lines, status):
     return result.excerpt()
 
 
+def sources():
+    """Names and texts of the scripts"""
+    top = os.path.normpath(os.path.join(HERE, "../.."))
+    for pattern in ("scripts/*.sh", "selftests/*/*.sh"):
+        for path in glob.glob(os.path.join(top, pattern)):
+            with open(path, encoding="utf-8") as file:
+                yield os.path.relpath(path, top), file.read()
+
+
+def cache_kinds():
+    """The directories of entries, as the scripts name them"""
+    return sorted({kind for _, text in sources()
+                   for kind in re.findall(r'\bcache_make "([a-z-]+)/', text)})
+
+
+def cache_strangers():
+    """Scripts that write to the cache themselves, where clean-cache.sh does not expect it"""
+    known = ("scripts/cache.sh", "scripts/clean-cache.sh", "scripts/kernel.sh")
+    return [name for name, text in sources()
+            if name not in known and re.search(r"\bSDP_CACHE\b.*/", text)]
+
+
 def clean_cache(folder):
     """Entries, remains of a killed build, and a file that is not the cache's"""
     cache = os.path.join(folder, "cache")
     script = f"""
         . {HERE}/../../scripts/cache.sh
-        for kind in kernel siw more-src rtrs go; do cache_make $kind/x-1 touch file; done
-        mkdir -p $SDP_CACHE/apt/7 $SDP_CACHE/kernel/y-2.tmp.123
+        for kind in {" ".join(cache_kinds())}; do cache_make $kind/x-1 touch file; done
+        mkdir -p $SDP_CACHE/apt/7 $SDP_CACHE/fuzz/fuzz_sdp $SDP_CACHE/kernel/y-2.tmp.123
         echo kernel/x-1 >$SDP_CACHE/kernel/6.1.v4
         {HERE}/../../scripts/clean-cache.sh"""
     env = {**os.environ, "SDP_CACHE": cache}
@@ -232,6 +256,8 @@ def main():
         ]
         empty, kept = clean_cache(folder)
         checks += [("clean-cache removes all kinds of entries", empty),
+                   ("the entries of make mutate are one kind", "mutate" in cache_kinds()),
+                   ("no other script writes to the cache itself", not cache_strangers()),
                    ("clean-cache leaves what is not its own", kept)]
         checks += two_make_one(folder) + demos(folder)
     print(f"TAP version 13\n1..{len(checks)}")
