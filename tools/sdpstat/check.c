@@ -357,7 +357,7 @@ static void explain_error(struct check *c, int err, uint64_t hellos)
 		break;
 	case ENOBUFS:
 		step(c, "connect", FAIL,
-		     "if conn_limit of 'sdpstat -s' rises, net.sdp.max_connections is reached",
+		     "if conn_limit of 'sdpstat -s' rises, net.sdp.max_connections is reached; if mem_limit does, net.sdp.mem",
 		     "no more connections: %s", strerror(err));
 		break;
 	default:

@@ -86,7 +86,7 @@
 #define SDP_TCP_NO_ROUTE	2	/* the peer's address or route was not found */
 #define SDP_TCP_REFUSED		3	/* the peer has no SDP there, or takes no more */
 #define SDP_TCP_TIMEOUT		4	/* no answer within net.sdp.fallback_timeout */
-#define SDP_TCP_LIMIT		5	/* net.sdp.max_connections, or no memory */
+#define SDP_TCP_LIMIT		5	/* net.sdp.max_connections or mem, or no memory */
 #define SDP_TCP_PORT		6	/* the port is in use at the RDMA device */
 #define SDP_TCP_RESET		7	/* the peer or the device ended the attempt */
 #define SDP_TCP_OTHER		8	/* another error */
