@@ -39,9 +39,9 @@ enum {
 };
 
 /*
- * One u64 attribute for each counter. All but the one gauge count from the
- * creation of the network namespace (or the loading of the module) and never
- * go down.
+ * One u64 attribute for each counter. All but the gauges, CURR_ESTAB and
+ * MEM_PAGES, count from the creation of the network namespace (or the loading
+ * of the module) and never go down.
  *
  * A "message" is an SDP message: the base header (BSDH, 16 bytes), its
  * extended header and the payload. The names of messages (SrcAvail) and header
