@@ -29,7 +29,7 @@ help:
 	@echo 'make install-dkms  modules by DKMS; make uninstall-dkms'
 	@echo 'make deb           Debian packages, in build/deb; make rpm: RPM packages, in build/rpm'
 	@echo 'make uninstall     remove all of that'
-	@echo 'make demo          iperf3 and Redis over SDP in a virtual machine'
+	@echo 'make demo          iperf3, Redis, nginx and PostgreSQL over SDP in a virtual machine'
 	@echo 'make demo-filters  pictures that travel over SDP between filters on four hosts'
 	@echo 'make check         all tests (KERNEL=6.1, rt, 6.12, 7, debug or kcsan; TESTS="sdp/binding interop")'
 	@echo 'make check-long    with the tests that take long; make check-more: only those'
