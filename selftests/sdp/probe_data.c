@@ -188,13 +188,18 @@ void probe_oob(void)
 }
 
 /*
- * Send @text with its last byte urgent, and wait until @fd has seen it. The sleep is for a
- * second urgent byte: POLLPRI may be set by the first one still.
+ * Send @text with its last byte urgent, and wait until @fd has seen it. POLLPRI may be set
+ * by an urgent byte before, so wait until this one has been acknowledged, too. The sleep is
+ * for the receiver after that.
  */
 static void send_urgent(int fd, int peer, const char *text)
 {
+	int i;
+
 	do_send(peer, text, MSG_OOB);
 	wait_events(fd, POLLPRI);
+	for (i = 0; i < 1000 && queue_size(peer, SIOCOUTQ) > 0; i++)
+		sleep_ms(5);
 	sleep_ms(20);
 }
 
