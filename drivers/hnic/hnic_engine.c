@@ -45,15 +45,31 @@ static void hnic_engine_sleep(struct hnic_engine *e, u64 until)
 		schedule_hrtimeout_range(&expires, 0, HRTIMER_MODE_ABS);
 }
 
+static const struct cpumask *hnic_engine_cpus(int cpu)
+{
+	return cpu < 0 ? cpu_possible_mask : cpumask_of(cpu);
+}
+
+/*
+ * Linux 7 lets a new thread run anywhere, whatever its creator has set, so the thread pins
+ * itself; again if hnic_engine_pin() has chosen another CPU meanwhile.
+ */
+static void hnic_engine_begin(const struct hnic_engine *e)
+{
+	int cpu, set = -1;
+
+	while ((cpu = READ_ONCE(e->cpu)) != set) {
+		set_cpus_allowed_ptr(current, hnic_engine_cpus(cpu));
+		set = cpu;
+	}
+}
+
 static int hnic_engine_fn(void *arg)
 {
 	struct hnic_engine *e = arg;
-	int cpu = READ_ONCE(e->cpu);
 	u64 next;
 
-	/* Linux 7 lets a new thread run anywhere, whatever its creator has set */
-	if (cpu >= 0)
-		set_cpus_allowed_ptr(current, cpumask_of(cpu));
+	hnic_engine_begin(e);
 	while (!kthread_should_stop()) {
 		clear_bit(HNIC_ENGINE_KICKED, &e->flags);
 		/* pairs with the bit being set in hnic_engine_kick() */
@@ -144,11 +160,10 @@ int hnic_engine_pin(struct hnic_engine *e, int cpu)
 	int was = e->cpu, ret = 0;
 
 	lockdep_assert_held(&e->dev->lock);
-	/* a thread that begins just now takes the one or the other */
+	/* first, for hnic_engine_begin() */
 	WRITE_ONCE(e->cpu, cpu);
 	if (e->task)
-		ret = set_cpus_allowed_ptr(e->task, cpu < 0 ? cpu_possible_mask :
-					   cpumask_of(cpu));
+		ret = set_cpus_allowed_ptr(e->task, hnic_engine_cpus(cpu));
 	if (ret)
 		WRITE_ONCE(e->cpu, was);
 	return ret;
