@@ -430,12 +430,27 @@ static int hyb_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 	return n;
 }
 
+/* Full barrier. A user may write to the word of its queue at any time: no loop for that. */
+static void hyb_cq_arm(struct hyb_cq *cq, u32 arm)
+{
+	u32 old = READ_ONCE(cq->ctrl->flags);
+
+	if (cq->umap) {
+		/* pairs with the one in hyb_cq_raise() */
+		smp_store_mb(cq->ctrl->flags, (old & SIW_NOTIFY_ALL) | arm);
+		return;
+	}
+	while (!try_cmpxchg(&cq->ctrl->flags, &old, old | arm))
+		;
+}
+
 /**
  * hyb_req_notify_cq - ib_device_ops.req_notify_cq
  * @ibcq: queue
  * @flags: for which entries to call the handler
  *
- * Of several calls before an entry that for all entries counts, as IBTA has it.
+ * Calls add up until the handler is called: one for all entries still counts after one
+ * for solicited entries (as IBTA has it, and rxe).
  *
  * Context: any.
  * Return: 1 if entries are waiting and IB_CQ_REPORT_MISSED_EVENTS is set,
@@ -448,9 +463,8 @@ static int hyb_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 
 	if ((flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED)
 		arm = SIW_NOTIFY_SOLICITED;
-	arm |= READ_ONCE(cq->ctrl->flags) & SIW_NOTIFY_ALL;
-	/* Arm before the look at the queue, see hyb_cq_notify() */
-	smp_store_mb(cq->ctrl->flags, arm);
+	/* Arm before the look at the queue, see hyb_cq_raise() */
+	hyb_cq_arm(cq, arm);
 
 	if (!(flags & IB_CQ_REPORT_MISSED_EVENTS) || cq->umap)
 		return 0;
