@@ -44,6 +44,8 @@ STALE = [
     ([STUCK, CORE, "Code: 01 f0 39 c8 7d 3d <0f> 1f 44 00 00 c3"], True),
     ([STUCK, CORE, "Code: 01 f0 39 c8 7d 3d <0f> 1f 40 00 c3 cc"], False),
     ([STUCK, CORE, "Code: 01 f0 39 c8 7d 3d <8b> 05 eb 0a c3 cc"], False),
+    ([STUCK, CORE, "Code: 01 f0 39 c8 7d 3d <e8> 0a c3 cc cc cc"], False),
+    ([STUCK, CORE, "Code: 01 f0 <8b> 05", CORE, "Code: 01 f0 <eb> 0a"], False),
     ([STUCK, OURS, "Code: 01 f0 39 c8 7d 3d <eb> 0a c3 cc cc cc"], False),
     (["BUG: unable to handle page fault", CORE, "Code: 7d 3d <eb> 0a c3 cc"], False),
 ]
