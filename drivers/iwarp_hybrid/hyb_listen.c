@@ -382,8 +382,9 @@ static int hyb_lsock_accept(struct hyb_lsock *ls)
 
 	mutex_lock(&ls->lock);
 	/*
-	 * A socket of the kernel keeps no namespace. The end of this one closes those that
-	 * the device knows of, which it does not before hyb_lid_take() has ended.
+	 * A kernel socket holds no reference to its namespace. When a namespace ends, the
+	 * device closes the connections in its list. A new one is there only at the end of
+	 * hyb_lid_take(), so hold the namespace until then.
 	 */
 	net = ls->sock ? maybe_get_net(sock_net(ls->sock->sk)) : NULL;
 	if (net)

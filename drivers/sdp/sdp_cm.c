@@ -1484,7 +1484,7 @@ static int sdp_cm_try(struct sock *sk, const union sdp_addr *dst,
 
 	conn = sdp_cm_new_conn(sk, w->port);
 	if (!conn) {
-		/* it is SYN_SENT since the attempt before */
+		/* an attempt before this one leaves SYN_SENT */
 		sdp_cm_set_state(sk, TCP_CLOSE);
 		return -ENOBUFS;
 	}

@@ -137,15 +137,15 @@ mapfile -t dirs < <(in_a sh -c 'ls -d /sys/class/net/va/queues/rx-*')
 knob a queue_cpus "${dirs[*]/*/1}"
 ktap_is "NAPI threads run on the chosen CPUs" "$(cpus_of napi/va-)" 1
 # new threads
-for again in down "a channel less" "all channels"; do
+for again in "down and up" "fewer channels" "all channels"; do
 	case $again in
-	down) in_a sh -c 'ip link set va down && ip link set va up' ;;
-	*less) in_a ethtool -L va combined 1 ;;
+	down*) in_a sh -c 'ip link set va down && ip link set va up' ;;
+	fewer*) in_a ethtool -L va combined 1 ;;
 	*) in_a ethtool -L va combined "${#dirs[@]}" ;;
 	esac
-	ktap_check "after $again engines run on the chosen CPUs" wait_for 10 runs_on hnic-tx/va 1
+	ktap_check "after $again, engines run on the chosen CPUs" wait_for 10 runs_on hnic-tx/va 1
 	sleep 0.5
-	ktap_check "after $again NAPI threads run on the chosen CPUs" runs_on napi/va- 1
+	ktap_check "after $again, NAPI threads run on the chosen CPUs" runs_on napi/va- 1
 done
 ktap_check "a transfer works with pinned engines" transfer 10.0.0.2
 knob a queue_cpus "${dirs[*]/*/-1}"

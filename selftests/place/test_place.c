@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * test_place.ko: makes hnic a NIC that leaves the place of a filter to its caller, as
- * many do: ETHTOOL_GRXCLSRLCNT says nothing of RX_CLS_LOC_SPECIAL. "asked" counts the
- * answers that were changed, and is in /sys/module/test_place/parameters.
+ * many do: ETHTOOL_GRXCLSRLCNT says nothing of RX_CLS_LOC_SPECIAL.
  */
 #include <linux/ethtool.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
-
-static unsigned int asked;
-module_param(asked, uint, 0444);
-MODULE_PARM_DESC(asked, "answers changed so far");
 
 /* Keeps the request; a call with another command is not probed at its end */
 static int place_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
@@ -27,9 +22,7 @@ static int place_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	struct ethtool_rxnfc *nfc = *(struct ethtool_rxnfc **)ri->data;
 
-	/* the callers hold RTNL */
 	nfc->data &= ~RX_CLS_LOC_SPECIAL;
-	WRITE_ONCE(asked, asked + 1);
 	return 0;
 }
 

@@ -817,7 +817,7 @@ def case_no_notice():
         sock.sendall(bytes(size))
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, 1)
         time.sleep(1)
-        with Hold("hyb_link_notify", "held", asleep=1, ms=0, ret=256, times=8) as hold:
+        with Hold("hyb_link_notify", "held", asleep=1, ms=0, ret=256, times=64) as hold:
             thread = Held(epoll.register, sock, select.EPOLLOUT)
             thread.start()
             expect("register", thread.end(), 0)
