@@ -298,12 +298,14 @@ encrypted() {
 	still nic_sw_packets
 	esp_off
 
-	# a window per round trip: it takes long enough
+	# a window per round trip, and a server that stands still meanwhile
 	both delay 20000
 	transfer
+	pkill -STOP -f "xfer -s -h $SERVER -p $PORT"
 	wait_for 10 connected
 	esp_on
 	ktap_check "IPsec comes in the middle of a transfer" moving
+	pkill -CONT -f "xfer -s -h $SERVER -p $PORT"
 	finish "transfer, from its middle on with IPsec"
 	grown nic_sw_packets
 	both delay 0
