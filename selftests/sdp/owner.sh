@@ -97,11 +97,11 @@ rm -f /tmp/hold
 # Connections that continue with TCP pass a firewall, which checks the owner of the file
 rule() { in_a /usr/bin/python3 "$HERE/owner_rule.py" "$@"; }
 
-# packets [COMMAND...]: makes a connection under that command; its protocol, and the
-# packets that the firewall rule has counted
+# packets user|group NUMBER [COMMAND...]: makes a connection under that command; its
+# protocol, and the packets that the firewall's rule for that user or group has counted
 packets() {
-	rule set 65534 || return
-	in_a "$@" setpriv --reuid=65534 --clear-groups /usr/bin/python3 -c '
+	rule "$1" "$2" || return
+	in_a "${@:3}" setpriv --reuid=65534 --groups 65532 /usr/bin/python3 -c '
 import socket
 with socket.create_connection(("10.0.0.2", 7401)) as s:
     print("protocol", s.getsockopt(socket.SOL_SOCKET, socket.SO_PROTOCOL))
@@ -109,8 +109,19 @@ with socket.create_connection(("10.0.0.2", 7401)) as s:
 	echo "packets $(rule count)"
 }
 
-test_firewall() {
+# sees user|group NUMBER
+sees() {
 	local want
+
+	want=$(packets "$1" "$2" 2>&1)
+	ktap_check "the rule for a $1 sees packets of TCP: $want" [ "${want##* }" -ge 3 ]
+	ktap_is "the rule for a $1 sees as many of a connection that falls back to TCP" \
+		"$(packets "$1" "$2" sdp-run -s -c /run/owner.conf)" "$want"
+	ktap_is "the rule for a $1 sees as many with the library" \
+		"$(packets "$1" "$2" sdp-run -c /run/owner.conf)" "$want"
+}
+
+test_firewall() {
 	if ! modprobe -aq iptable_filter xt_owner; then
 		ktap_skip "rules for a user" "no iptables in this kernel"
 		return
@@ -119,12 +130,9 @@ test_firewall() {
 	# there is no SDP listener, which is known at once
 	start_bg b socat -u TCP4-LISTEN:7401,reuseaddr,fork /dev/null
 	wait_port b 7401
-	want=$(packets 2>&1)
-	ktap_check "the rule sees packets of TCP: $want" [ "${want##* }" -ge 3 ]
-	ktap_is "the rule sees as many of a connection that falls back to TCP" \
-		"$(packets sdp-run -s -c /run/owner.conf)" "$want"
-	ktap_is "the rule sees as many with the library" \
-		"$(packets sdp-run -c /run/owner.conf)" "$want"
+	sees user 65534
+	# one of the further groups: xt_owner with --suppl-groups
+	sees group 65532
 	stop_bg "$BG_PID"
 	rm /run/owner.conf
 }

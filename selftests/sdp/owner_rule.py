@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""A firewall's rule about a user, of this network namespace, by the interface of
-iptables: "owner_rule.py set UID" makes one that accepts what that user sends,
-"owner_rule.py count" tells how many packets it has seen."""
+"""A firewall's rule about a user or a group, of this network namespace, by the interface
+of iptables: "owner_rule.py user UID" makes one that accepts what that user sends,
+"owner_rule.py group GID" what members of that group send, "owner_rule.py count" tells how
+many packets it has seen."""
 import ctypes
 import socket
 import struct
@@ -28,9 +29,10 @@ def standard():
     return entry(struct.pack("H30xi4x", 40, ACCEPT))
 
 
-def owner(uid):
-    """xt_owner, revision 1; the user alone"""
-    match = struct.pack("H29sBIIIIBB6x", 56, b"owner", 1, uid, uid, 0, 0, 1, 0)
+def owner(kind, number):
+    """xt_owner, revision 1: the user, or the group with supplementary ones"""
+    user, group, flags = (number, 0, 1) if kind == "user" else (0, number, 2 | 8)
+    match = struct.pack("H29sBIIIIBB6x", 56, b"owner", 1, user, user, group, group, flags, 0)
     return entry(struct.pack("H30xi4x", 40, ACCEPT), match)
 
 
@@ -50,8 +52,8 @@ def info():
     return n, size, struct.unpack_from("I", told, 36 + 3 * 4)[0]
 
 
-def replace(uid):
-    rules = [standard(), standard(), owner(uid), standard(),
+def replace(kind, number):
+    rules = [standard(), standard(), owner(kind, number), standard(),
              entry(struct.pack("H29sB30s2x", 64, b"ERROR", 0, b"ERROR"))]
     at = [sum(map(len, rules[:i])) for i in range(len(rules) + 1)]
     old = info()[0]
@@ -67,7 +69,7 @@ def count():
     return struct.unpack_from("Q", table, 40 + output + 96)[0]
 
 
-if sys.argv[1] == "set":
-    replace(int(sys.argv[2]))
-else:
+if sys.argv[1] == "count":
     print(count())
+else:
+    replace(sys.argv[1], int(sys.argv[2]))
