@@ -98,6 +98,7 @@ def send():
     say("connected")
     wait_for("fill")
     idle = calls = 0
+    done = []
     while sent:
         ready = select.select([], list(sent), [], 1)[1]
         for conn in ready:
@@ -105,7 +106,7 @@ def send():
             sent[conn] = send_some(conn, before)
             calls += sent[conn] == before
             if sent[conn] == TOTAL:
-                conn.close()
+                done.append(conn)
                 del sent[conn]
         idle = 0 if ready else idle + 1
         if idle == 3 and not told("read"):
@@ -113,6 +114,10 @@ def send():
             say(f"full, for nothing: {calls}")
             wait_for("read")
     say("sent")
+    # a connection that is closed before is reset when net.sdp.fin_timeout is over
+    wait_for("read")
+    for conn in done:
+        conn.close()
 
 
 def both():
