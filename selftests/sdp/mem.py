@@ -106,8 +106,11 @@ def send():
             sent[conn] = send_some(conn, before)
             calls += sent[conn] == before
             if sent[conn] == TOTAL:
-                done.append(conn)
                 del sent[conn]
+                if told("read"):
+                    conn.close()
+                else:
+                    done.append(conn)
         idle = 0 if ready else idle + 1
         if idle == 3 and not told("read"):
             # for nothing: poll() had said that there was room

@@ -109,7 +109,7 @@ with socket.create_connection(("10.0.0.2", 7401)) as s:
 	echo "packets $(rule count)"
 }
 
-# sees user|group NUMBER
+# sees user|group NUMBER: a rule for that one counts the same with and without sdp-run
 sees() {
 	local want
 
@@ -123,7 +123,7 @@ sees() {
 
 test_firewall() {
 	if ! modprobe -aq iptable_filter xt_owner; then
-		ktap_skip "rules for a user" "no iptables in this kernel"
+		ktap_skip "rules for a user or a group" "no iptables in this kernel"
 		return
 	fi
 	printf 'use both %s * *:*\n' server client >/run/owner.conf

@@ -14,6 +14,7 @@ SET_REPLACE = GET_INFO = 64
 GET_ENTRIES = 65
 HOOKS = 1 << 1 | 1 << 2 | 1 << 3    # of the table "filter": input, forward, output
 ACCEPT = -2
+XT_OWNER_UID, XT_OWNER_GID, XT_OWNER_SUPPL_GROUPS = 1, 2, 8
 NAME = struct.pack("32s", b"filter")
 LIBC = ctypes.CDLL(None, use_errno=True)
 RAW = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
@@ -31,7 +32,9 @@ def standard():
 
 def owner(kind, number):
     """xt_owner, revision 1: the user, or the group with supplementary ones"""
-    user, group, flags = (number, 0, 1) if kind == "user" else (0, number, 2 | 8)
+    user, group, flags = number, 0, XT_OWNER_UID
+    if kind == "group":
+        user, group, flags = 0, number, XT_OWNER_GID | XT_OWNER_SUPPL_GROUPS
     match = struct.pack("H29sBIIIIBB6x", 56, b"owner", 1, user, user, group, group, flags, 0)
     return entry(struct.pack("H30xi4x", 40, ACCEPT), match)
 
