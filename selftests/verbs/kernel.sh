@@ -53,6 +53,13 @@ ktap_is "a rejection is counted by both sides" \
 	"$((${rejects%.*} + 1)).$((${rejects#*.} + 1))"
 vt imm
 vt atomic
+if hold hyb_mem_use "" ms=3000; then
+	vt withdraw
+	ktap_is "one access to memory was held up" "$(hold_hits)" 1
+	hold_end
+else
+	ktap_skip "withdraw" "no probes"
+fi
 ended=$(counter rdb remote_invalidates).$(counter rda local_invalidates)
 vt inval
 ktap_is "invalidated keys are refused, by the peer and locally" \

@@ -109,6 +109,7 @@ u64 vt_addr(const struct vt_side *s, u32 off);
 /* tests */
 void vt_imm_tests(void);
 void vt_atomic_tests(void);
+void vt_withdraw_test(void);
 void vt_inval_tests(void);
 void vt_close_tests(void);
 void vt_resize_tests(void);

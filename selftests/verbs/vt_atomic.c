@@ -3,13 +3,21 @@
  * verbs_test.ko, atomic operations: results, memory, order, limits, errors. See
  * vt.h.
  */
+#include <linux/cpumask.h>
+#include <linux/delay.h>
+#include <linux/ktime.h>
+#include <linux/preempt.h>
+#include <linux/sched.h>
+#include <linux/smp.h>
 #include <linux/string.h>
+#include <linux/workqueue.h>
 
 #include "vt.h"
 
 #define VT_RIGHTS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
 #define VT_WORD		64	/* of the peer's region, the one operated on */
+#define VT_LATE		500	/* ms until an operation is certainly held up */
 
 struct vt_op {
 	const char *what;
@@ -183,6 +191,66 @@ static void vt_error(const char *what, int access, u32 to, u32 stag,
 	      (test_bit(IB_EVENT_QP_ACCESS_ERR, &c->b.qp_events) ||
 	       test_bit(IB_EVENT_QP_REQ_ERR, &c->b.qp_events)),
 	      "%s: Terminate is an event on both sides", what);
+	vt_down(c);
+}
+
+/* An addition that another task requests */
+struct vt_late_add {
+	struct work_struct work;
+	struct vt_conn *c;
+	struct vt_wr *w;
+};
+
+static void vt_late_add_work(struct work_struct *work)
+{
+	struct vt_late_add *late = container_of(work, struct vt_late_add, work);
+
+	late->w = vt_add(late->c, 1, VT_WORD, 0);
+}
+
+/**
+ * vt_withdraw_test() - the right goes while an addition is held up that still had it
+ *
+ * The caller holds up hyb_mem_use(), for much longer than %VT_LATE.
+ */
+void vt_withdraw_test(void)
+{
+	struct ib_qp_attr attr = {
+		.qp_access_flags = VT_RIGHTS & ~IB_ACCESS_REMOTE_ATOMIC,
+	};
+	struct vt_conn *c = vt_up(false, VT_RIGHTS);
+	struct vt_late_add late = { .c = c };
+	ktime_t late_enough;
+	u64 *word, seen;
+	int err;
+
+	if (!c)
+		return;
+	word = vt_word(&c->b, VT_WORD);
+	*word = 41;
+	/* or TCP's timer of delayed acknowledgments would wait here for the socket */
+	msleep(VT_LATE);
+	late_enough = ktime_add_ms(ktime_get(), VT_LATE);
+	INIT_WORK_ONSTACK(&late.work, vt_late_add_work);
+	/*
+	 * On another processor than this one. That one runs no timers while it is held
+	 * up, and may be the one that counts jiffies.
+	 */
+	migrate_disable();
+	schedule_work_on(cpumask_any_but(cpu_online_mask, smp_processor_id()),
+			 &late.work);
+	while (ktime_before(ktime_get(), late_enough))
+		cond_resched();
+	kt_ok(READ_ONCE(*word) == 41, "the addition is held up");
+	err = ib_modify_qp(c->b.id->qp, &attr, IB_QP_ACCESS_FLAGS);
+	seen = READ_ONCE(*word);
+	migrate_enable();
+	flush_work(&late.work);
+	destroy_work_on_stack(&late.work);
+	kt_ok(!err && vt_good(&c->a, late.w, IB_WC_FETCH_ADD),
+	      "the addition succeeds: it came before the right went");
+	kt_ok(seen == 42 && READ_ONCE(*word) == 42,
+	      "nothing changes after modify_qp has withdrawn the right");
 	vt_down(c);
 }
 

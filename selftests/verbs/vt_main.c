@@ -6,6 +6,7 @@
  *	peer ADDR PORT		where that is
  *	imm			immediate data
  *	atomic			atomic operations
+ *	withdraw		the right to them goes while one is held up
  *	inval			keys that end
  *	close			ends of connections
  *	resize			queues get other sizes
@@ -37,6 +38,8 @@ static int vt_run(const char *test, const char *args)
 		vt_imm_tests();
 	else if (!strcmp(test, "atomic"))
 		vt_atomic_tests();
+	else if (!strcmp(test, "withdraw"))
+		vt_withdraw_test();
 	else if (!strcmp(test, "inval"))
 		vt_inval_tests();
 	else if (!strcmp(test, "close"))
