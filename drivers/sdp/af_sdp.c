@@ -823,6 +823,31 @@ static void sdp_connect_limit(struct sock *sk)
 						 sdp_sock_user_limit(sk)));
 }
 
+/*
+ * No attempt is left. The lock was released meanwhile, so calls of other tasks may wait for
+ * the end of what they took for one.
+ */
+static int sdp_connect_failed(struct sock *sk, int err)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+
+	sdp_sock_stop_timer(sk);
+	sk->sk_socket->state = SS_UNCONNECTED;
+	sdp_reset_local(sk);
+	err = sdp_connect_turn(sk, err);
+	/* not before poll() would find TCP */
+	spin_lock_bh(&sdp->lock);
+	sdp_sock_set_state(sk, TCP_CLOSE);
+	spin_unlock_bh(&sdp->lock);
+	/* TCP wakes them when it has begun, or they would find that it has not */
+	if (err != SDP_CONNECT_TCP) {
+		sk->sk_state_change(sk);
+		if (sk->sk_err)
+			sk_error_report(sk);
+	}
+	return err;
+}
+
 static int sdp_connect_start(struct socket *sock, struct sockaddr *sa, int len,
 			     long *timeo)
 {
@@ -859,13 +884,7 @@ static int sdp_connect_start(struct socket *sock, struct sockaddr *sa, int len,
 		sdp_fallback_let_go(sk);
 		err = sdp_cm_connect(sk, &dst, timeo);
 	}
-	if (err) {
-		sdp_sock_stop_timer(sk);
-		sock->state = SS_UNCONNECTED;
-		sdp_reset_local(sk);
-		return sdp_connect_turn(sk, err);
-	}
-	return 0;
+	return err ? sdp_connect_failed(sk, err) : 0;
 }
 
 /* Sleep while the attempt goes on. */

@@ -1410,15 +1410,13 @@ static int sdp_cm_start(struct sock *sk, struct sdp_conn *conn,
 	return err;
 }
 
-/* An attempt that the program sees no trace of, but for what connect() returns */
+/*
+ * An attempt that the program sees no trace of, but for what connect() returns. The state
+ * stays: there may be another attempt, and poll() must not see that this one has ended.
+ */
 static void sdp_cm_give_up(struct sock *sk, struct sdp_conn *conn)
 {
-	struct sdp_sock *sdp = sdp_sk(sk);
-
 	sdp_conn_attach(sk, NULL);
-	spin_lock_bh(&sdp->lock);
-	sdp_sock_set_state(sk, TCP_CLOSE);
-	spin_unlock_bh(&sdp->lock);
 	sdp_conn_down(conn, 0);
 }
 
@@ -1483,11 +1481,8 @@ static int sdp_cm_try(struct sock *sk, const union sdp_addr *dst,
 	int err;
 
 	conn = sdp_cm_new_conn(sk, w->port);
-	if (!conn) {
-		/* an attempt before this one leaves SYN_SENT */
-		sdp_cm_set_state(sk, TCP_CLOSE);
+	if (!conn)
 		return -ENOBUFS;
-	}
 	refcount_inc(&conn->refs);
 	conn->cm.cred = get_cred(sdp->cred);
 	conn->cm.walk = *w;
@@ -1507,8 +1502,7 @@ static int sdp_cm_try(struct sock *sk, const union sdp_addr *dst,
 	if (sdp->conn == conn)
 		err = sdp_cm_other_port(sk, err, w);
 	if (err > 0) {
-		sdp_conn_attach(sk, NULL);
-		sdp_conn_down(conn, 0);
+		sdp_cm_give_up(sk, conn);
 	} else if (err == -ERESTARTSYS || err == -EINTR) {
 		err = sdp_cm_interrupted(sk, conn, *timeo);
 	} else if (err) {
@@ -1524,7 +1518,6 @@ static int sdp_cm_try(struct sock *sk, const union sdp_addr *dst,
 static void sdp_cm_none_left(struct sock *sk, int err)
 {
 	sdp_sock_stop_timer(sk);
-	sdp_cm_set_state(sk, TCP_SYN_SENT);
 	if (!sdp_fallback_instead(sk, -err)) {
 		SDP_INC_STATS(sock_net(sk), ATTEMPT_FAILS);
 		WRITE_ONCE(sk->sk_err, -err);
@@ -1550,8 +1543,7 @@ static void sdp_cm_next_port(struct sdp_conn *conn)
 		union sdp_addr dst = conn->cm.dst;
 
 		dst.v4.sin_port = sdp_sk(sk)->peer.v4.sin_port;
-		sdp_conn_attach(sk, NULL);
-		sdp_conn_down(conn, 0);
+		sdp_cm_give_up(sk, conn);
 		while (err > 0)
 			err = sdp_cm_try(sk, &dst, &timeo, &w);
 		if (err)
@@ -1582,7 +1574,8 @@ static int sdp_cm_first_port(struct sock *sk, struct sdp_port_walk *w)
  *	   for a known address, and not for the device
  *
  * Return: 0 when the attempt is under way or has ended, which sk_state and
- * sk_err tell; a negative errno when it could not even begin.
+ * sk_err tell; a negative errno when it could not even begin. Then there is no
+ * connection, and the state may be SYN_SENT: the caller sets it, and wakes others.
  */
 int sdp_cm_connect(struct sock *sk, const union sdp_addr *dst, long *timeo)
 {

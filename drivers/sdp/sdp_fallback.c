@@ -472,7 +472,7 @@ static bool sdp_fallback_take_over(struct sock *sk, int error)
 
 /**
  * sdp_fallback_turn - make a socket that is not connected a TCP socket for good
- * @sk: SDP socket, locked, in state CLOSE
+ * @sk: SDP socket, locked, in state CLOSE, or in SYN_SENT without a connection
  * @share: a device may have its port a little longer
  * @error: why, an errno; 0: the program wishes it
  *

@@ -4,7 +4,7 @@
  * something meanwhile that otherwise has to come in a very short time.
  *
  *	modprobe test_hold symbol=FUNCTION comm=TASK [ms=MOST] [times=0] [behind=1 | asleep=1]
- *		[also=FUNCTION [null=1]] [ret=VALUE]
+ *		[also=FUNCTION [null=1]] [ret=VALUE [late=1]]
  *
  * The first tasks whose name begins like that, as many as "times" says, stop before
  * FUNCTION or, with "behind", after it, until "go" is written, but no longer than MOST.
@@ -15,8 +15,10 @@
  * meanwhile, nor do the timers and the work of that CPU. With "asleep" they sleep,
  * before a function that may do so and takes six arguments at most. Before a function
  * like that each caller of "also" sleeps as well until "go" is written, and
- * is not counted. With "ret" FUNCTION is not called at all, and seems to have returned that
- * at once. With "null" calls of "also" after the first hit seem to have returned NULL.
+ * is not counted. With "null" calls of "also" after the first hit seem to have returned NULL.
+ *
+ * With "ret" FUNCTION is not called at all, and seems to have returned that at once, or,
+ * with "late", after the sleep.
  */
 #include <linux/atomic.h>
 #include <linux/delay.h>
@@ -60,6 +62,10 @@ MODULE_PARM_DESC(asleep, "sleep, where that is possible");
 static int ret;
 module_param(ret, int, 0444);
 MODULE_PARM_DESC(ret, "value returned to a held task, instead of a call of the function");
+
+static bool late;
+module_param(late, bool, 0444);
+MODULE_PARM_DESC(late, "sleep before that value is returned");
 
 static bool null;
 module_param(null, bool, 0444);
@@ -182,9 +188,11 @@ static unsigned long hold_asleep(unsigned long a, unsigned long b,
 	struct hold_pass pass = { .task = current };
 	unsigned long flags;
 
-	if (ret)
+	if (ret && !late)
 		return ret;
 	hold_sleep();
+	if (ret)
+		return ret;
 	flags = count_begin();
 	list_add(&pass.node, &passes);
 	count_end(flags);
@@ -218,7 +226,7 @@ static int hold_pre(struct kprobe *p, struct pt_regs *regs)
 
 static int hold_also_pre(struct kprobe *p, struct pt_regs *regs)
 {
-	if (READ_ONCE(go) || (null && !READ_ONCE(hits)))
+	if (null ? !READ_ONCE(hits) : READ_ONCE(go))
 		return 0;
 	instruction_pointer_set(regs, (unsigned long)hold_also);
 	return 1;

@@ -195,6 +195,22 @@ def case_no_memory_again():
             expect("data", sock.recv(9), b"x")
 
 
+def case_no_memory_waits():
+    """The same while another task waits for data: it learns that there are none"""
+    with listener(), socket.socket() as sock, \
+            Hold("rdma_connect_locked", "held", asleep=1, ret=-errno.EADDRINUSE, late=1,
+                 also="sdp_conn_alloc", null=1, ms=60000) as hold:
+        thread = Held(sock.connect, ("10.0.0.2", PORT))
+        thread.start()
+        hold.wait()
+        other = Held(sock.recv, 9)
+        other.start()
+        wait("it waits for data", lambda: "wait_woken" in other.stack())
+        hold.go()
+        expect("connect()", thread.end(), errno.ENOBUFS)
+        expect("recv()", other.end(), errno.ENOTCONN)
+
+
 class Absent:
     """Memory that stays absent until the end, even if a task waits for it: see
     userfaultfd(2)"""
