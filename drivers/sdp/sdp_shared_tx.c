@@ -813,8 +813,13 @@ static void sdp_shared_want_space(struct sdp_conn *conn)
 		if (!pos || sdp_shared_notify(conn, pos))
 			break;
 	}
-	/* unless they come one by one, and make no room for a TCP_NOTSENT_LOWAT */
-	if (i == SDP_STX_TRIES)
+	/*
+	 * Unless they come one by one, and make no room for a TCP_NOTSENT_LOWAT. A request
+	 * that came too late has cancelled that of DisConn.
+	 */
+	if (i == SDP_STX_TRIES ||
+	    (conn->tx_fin == SDP_FIN_SENT && !pos &&
+	     !test_bit(SDP_CONN_DOWN, &conn->flags)))
 		queue_work(sdp_wq(conn->sk), &conn->ctl_work);
 	spin_unlock_bh(&conn->tx_lock);
 	if (!pos)
@@ -833,13 +838,16 @@ static bool sdp_shared_fin_done(struct sdp_conn *conn)
 }
 
 /*
- * True if a writer is blocked and there is still too little space to wake it.
+ * True if a writer is blocked and there is still too little space to wake it. After a
+ * shutdown there is none: the bit is left from before.
  */
 static bool sdp_shared_waiters(struct sock *sk)
 {
 	struct socket *sock;
 	bool ret;
 
+	if (READ_ONCE(sk->sk_shutdown) & SEND_SHUTDOWN)
+		return false;
 	rcu_read_lock();
 	sock = READ_ONCE(sk->sk_socket);
 	ret = sock && test_bit(SOCK_NOSPACE, &sock->flags);
@@ -865,17 +873,17 @@ static void sdp_shared_acked(struct sdp_conn *conn)
 	sdp_conn_wake(conn);
 }
 
-/* A writer that waited may have had the notice of DisConn replaced by its own. */
+/*
+ * A writer that waited may have had the notice of DisConn replaced by its own. The position
+ * that is acknowledged already may be that of a timed send, so look again.
+ */
 static void sdp_shared_want_fin(struct sdp_conn *conn)
 {
-	bool acked = false;
-
 	spin_lock_bh(&conn->tx_lock);
-	if (!test_bit(SDP_CONN_DOWN, &conn->flags))
-		acked = !sdp_shared_notify(conn, conn->shared->tx.fin_end);
+	if (!test_bit(SDP_CONN_DOWN, &conn->flags) &&
+	    !sdp_shared_notify(conn, conn->shared->tx.fin_end))
+		queue_work(sdp_wq(conn->sk), &conn->ctl_work);
 	spin_unlock_bh(&conn->tx_lock);
-	if (acked)
-		sdp_shared_acked(conn);
 }
 
 /* A writer that waits asks for both, see sdp_shared_notify(). */

@@ -457,6 +457,47 @@ def port_offset(value):
             file.write("0")
 
 
+def state_of(sock):
+    """TCP_*"""
+    return sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]
+
+
+def held_bytes(sock):
+    return struct.unpack("i", fcntl.ioctl(sock, SIOCOUTQ, b"\0" * 4))[0]
+
+
+def case_lost_fin():
+    """The acknowledgment of DisConn is noticed, though that of a full buffer is asked for
+    too late, after it"""
+    with listener() as lsn, socket.socket() as sock:
+        # so little that nearly all is still here
+        lsn.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 17)
+        sock.connect(("10.0.0.2", PORT))
+        peer = lsn.accept()[0]
+        sock.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, 32 << 20)
+        sock.setblocking(False)
+        total = 0
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                total += sock.send(bytes(1 << 16))
+        # the provider is full; now the buffer is, too, and a poll() waits for it
+        sock.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, 3 << 19)
+        expect("room", select.select([], [sock], [], 0)[1], [])
+        held = held_bytes(sock)
+        with Hold("hyb_link_notify", "kworker", ms=20000) as hold:
+            sock.shutdown(socket.SHUT_WR)
+            # when half has gone there is still more than two thirds of 3 MB
+            read_all(peer, held - (3 << 20))
+            hold.wait()
+            # less than that, but not all
+            read_all(peer, 2 << 20)
+            time.sleep(0.2)
+        read_all(peer, total - held + (1 << 20))
+        expect("the end", peer.recv(1), b"")
+        wait("FIN_WAIT2", lambda: state_of(sock) == 5)
+        peer.close()
+
+
 def moved_tcp(call):
     """The same, and the other connection is one of TCP, since there is no SDP"""
     with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock, \
