@@ -627,6 +627,29 @@ def case_unmapped_send():
         expect("send()", thread.end(), 0)
 
 
+def case_unmapped_part():
+    """The same after a part of the send has been copied: the bytes of another send do not
+    come between"""
+    with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock, \
+            lsn.accept()[0] as peer, \
+            Hold("sdp_txq_src_avail", "held", asleep=1, ret=256,
+                 also="sdp_zc_leave", ms=90000) as hold:
+        sock.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, 8 * LARGE)
+        thread = Held(sock.sendmsg, [b"a" * 100, bytes(LARGE)])
+        thread.start()
+        hold.wait()
+        # for its turn it waits even so, as for the lock of TCP
+        other = Held(sock.send, b"x" * 100, socket.MSG_DONTWAIT)
+        other.start()
+        wait("the other one waits",
+             lambda: not other.is_alive() or "wait_woken" in other.stack())
+        hold.go()
+        expect("what comes", read_all(peer, 100 + LARGE) == b"a" * 100 + bytes(LARGE), True)
+        expect("send()", thread.end(), 0)
+        expect("the other send()", other.end(), 0)
+        expect("what comes then", read_all(peer, 100), b"x" * 100)
+
+
 def case_pin_recv():
     """Memory advertised by the peer is read into memory of the program"""
     with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock, \

@@ -316,10 +316,13 @@ static int sdp_zc_tx_begin(struct sdp_conn *conn, struct msghdr *msg,
 	spin_unlock_bh(&conn->tx_lock);
 	if (pipe || sdp_txq_src_avail(conn, &msg->msg_iter, SDP_ZC_HEAD))
 		return 1;
-	/* the device may take its time: the invalidation follows what waits for the peer */
-	release_sock(conn->sk);
+	/*
+	 * The device may take its time: the invalidation follows what waits for the peer.
+	 * Other senders wait, as this send has perhaps begun.
+	 */
+	sdp_conn_leave(conn);
 	sdp_zc_tx_end(conn);
-	lock_sock(conn->sk);
+	sdp_conn_return(conn);
 	sdp_conn_put(conn);
 	return -ERESTART;
 }
