@@ -60,11 +60,11 @@ static void hyb_mem_free_pages(struct hyb_mem *mem)
 	kvfree(mem->page);
 }
 
-/* kvmalloc() warns of more than INT_MAX bytes */
+/* As many as a user wishes: no log of each that cannot be had */
 static void **hyb_mem_alloc_pages(size_t pages)
 {
-	return pages <= INT_MAX / sizeof(void *) ?
-	       kvmalloc_array(pages, sizeof(void *), GFP_KERNEL) : NULL;
+	return kvmalloc_array(pages, sizeof(void *),
+			      GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 }
 
 /* Returns an MR with an STag which is not live yet */
@@ -580,6 +580,12 @@ static int hyb_mr_tell_user(struct hyb_mr *mr, struct ib_udata *udata)
 	return ib_copy_to_udata(udata, &resp, sizeof(resp));
 }
 
+/* Nothing is pinned that is refused for its size */
+static bool hyb_mem_range_valid(u64 len, u64 va)
+{
+	return len && len <= HYB_MAX_MR_SIZE && va + len - 1 >= va;
+}
+
 /**
  * hyb_reg_user_mr - ib_device_ops.reg_user_mr
  * @pd: protection domain
@@ -599,18 +605,16 @@ static struct ib_mr *hyb_reg_user_mr(struct ib_pd *pd, u64 start, u64 len,
 {
 	struct ib_umem *umem;
 	struct hyb_mr *mr;
-	size_t pages;
 	int err;
 
 	if (compat_reg_user_mr_dmah)
 		return ERR_PTR(-EOPNOTSUPP);
-	if (!len || va + len - 1 < va)
+	if (!hyb_mem_range_valid(len, va))
 		return ERR_PTR(-EINVAL);
 	umem = ib_umem_get_va(pd->device, start, len, access);
 	if (IS_ERR(umem))
 		return ERR_CAST(umem);
-	pages = ib_umem_num_pages(umem);
-	mr = pages <= U32_MAX ? hyb_mr_create(pd, pages) : NULL;
+	mr = hyb_mr_create(pd, ib_umem_num_pages(umem));
 	if (!mr) {
 		ib_umem_release(umem);
 		return ERR_PTR(-ENOMEM);
@@ -637,7 +641,7 @@ static int hyb_mem_replace(struct hyb_mem *mem, u64 start, u64 len, u64 va,
 	size_t pages;
 	void **page;
 
-	if (!len || va + len - 1 < va)
+	if (!hyb_mem_range_valid(len, va))
 		return -EINVAL;
 	umem = ib_umem_get_va(&mem->dev->ibdev, start, len, access);
 	if (IS_ERR(umem))

@@ -67,6 +67,8 @@ struct hyb_shared;
 #define HYB_MAX_SRQ_WR		(HYB_MAX_QP_WR * 2)
 #define HYB_MAX_RD_ATOM		128		/* IRD and ORD of a QP */
 #define HYB_MAX_FRWR_PAGES	512
+/* a table of the pages is no larger than kvmalloc() makes it */
+#define HYB_MAX_MR_SIZE		((u64)(INT_MAX / sizeof(void *)) << PAGE_SHIFT)
 #define HYB_MAX_MSG		0x7fffffffU	/* bytes of one message */
 
 /* ---------------------------------------------------------- placement */

@@ -5,8 +5,11 @@
  * kernel directly. Prints TAP. The profile of a probe "rx_run" of the kernel, if there
  * is one, tells how often the receive engine has run.
  *
- *   ulp-uverbs [-h ADDRESS] [-p PORT]
+ *   ulp-uverbs [-h ADDRESS] [-p PORT] [-w FILE]
+ *
+ * With -w there is one case only, in which a right goes once that file is there.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -33,6 +36,7 @@
 
 static const char *host = "10.0.0.2";
 static const char *port = "7850";
+static const char *go_file;
 static int tests, failures;
 static struct rdma_cm_id *listener;
 
@@ -412,6 +416,23 @@ static void case_rereg(void)
 	free(other);
 }
 
+/* Refused for its size, before the kernel finds that there is nothing at the address */
+static void case_too_large(void)
+{
+	struct ibv_device_attr attr;
+	void *nowhere = (void *)4096;
+	size_t size;
+
+	if (!result(!ibv_query_device(b.id->verbs, &attr), "limits"))
+		return;
+	size = attr.max_mr_size + 1;
+	errno = 0;
+	result(!ibv_reg_mr(b.id->pd, nowhere, size, REMOTE) && errno == EINVAL,
+	       "a region larger than max_mr_size");
+	result(rereg(b.mr, REREG_TRANS, nowhere, size, 0) && errno == EINVAL,
+	       "reregister: larger than max_mr_size");
+}
+
 static void case_rereg_rights(void)
 {
 	void *ro =
@@ -460,7 +481,7 @@ static bool grant(int access)
 }
 
 /* As many bytes, and so often, that a NIC knows the region and places them itself */
-static void case_read_only(void)
+static void write_often(void)
 {
 	int i;
 
@@ -472,6 +493,11 @@ static void case_read_only(void)
 			break;
 	result(i == 4 && sync_ends(0) && b.buf[1023] == 1,
 	       "Writes over a queue pair as it is made");
+}
+
+static void case_read_only(void)
+{
+	write_often();
 	result(grant(IBV_ACCESS_REMOTE_READ) &&
 		       !perform(IBV_WR_RDMA_READ, 64, b.buf, b.mr->rkey),
 	       "Read over a queue pair that grants no Write");
@@ -479,6 +505,27 @@ static void case_read_only(void)
 	perform(IBV_WR_RDMA_WRITE, 1024, b.buf, b.mr->rkey);
 	result(async_event(a.id->verbs, IBV_EVENT_QP_FATAL) && b.buf[1023] == 1,
 	       "a Write over it is refused");
+}
+
+/* The same while the queue pair's NIC leaves, which begins when the file is there */
+static void case_withdrawn(void)
+{
+	int ms;
+
+	write_often();
+	printf("# waits for %s\n", go_file);
+	fflush(stdout);
+	for (ms = 0; ms < WAIT_MS && access(go_file, F_OK); ms += 10)
+		usleep(10000);
+	result(grant(IBV_ACCESS_REMOTE_READ), "no Write is granted any more");
+	memset(a.buf, 2, 1024);
+	result(!post(IBV_WR_RDMA_WRITE, 0, a.buf, 1024, b.buf, b.mr->rkey),
+	       "a Write is posted");
+	/* much longer than it takes to come */
+	sleep(2);
+	result(b.buf[1023] == 1, "it changes nothing");
+	printf("# has looked\n");
+	fflush(stdout);
 }
 
 static void case_write_only(void)
@@ -518,32 +565,43 @@ static void one_case(const char *name, void (*run)(void), bool srq)
 	let_go(&b);
 }
 
+static void all_cases(void)
+{
+	one_case("inline", case_inline, false);
+	one_case("solicited events", case_solicited, false);
+	one_case("moderation", case_moderation, false);
+	one_case("shared receive queue", case_srq, true);
+	one_case("a shared receive queue without receives", case_srq_late,
+		 true);
+	one_case("other memory", case_rereg, false);
+	one_case("a region that is too large", case_too_large, false);
+	one_case("other rights", case_rereg_rights, false);
+	one_case("other domain", case_rereg_domain, false);
+	one_case("no Write", case_read_only, false);
+	one_case("no Read", case_write_only, false);
+	one_case("bounds", case_bounds, false);
+}
+
 int main(int argc, char **argv)
 {
 	int opt;
 
-	while ((opt = getopt(argc, argv, "h:p:")) != -1) {
+	while ((opt = getopt(argc, argv, "h:p:w:")) != -1) {
 		if (opt == 'h')
 			host = optarg;
 		else if (opt == 'p')
 			port = optarg;
+		else if (opt == 'w')
+			go_file = optarg;
 		else
 			return 2;
 	}
 	printf("TAP version 13\n");
 	if (result(start_listening(), "listen")) {
-		one_case("inline", case_inline, false);
-		one_case("solicited events", case_solicited, false);
-		one_case("moderation", case_moderation, false);
-		one_case("shared receive queue", case_srq, true);
-		one_case("a shared receive queue without receives",
-			 case_srq_late, true);
-		one_case("other memory", case_rereg, false);
-		one_case("other rights", case_rereg_rights, false);
-		one_case("other domain", case_rereg_domain, false);
-		one_case("no Write", case_read_only, false);
-		one_case("no Read", case_write_only, false);
-		one_case("bounds", case_bounds, false);
+		if (go_file)
+			one_case("a right goes", case_withdrawn, false);
+		else
+			all_cases();
 		rdma_destroy_ep(listener);
 	}
 	printf("1..%d\n", tests);
