@@ -273,10 +273,13 @@ void hyb_off_no_writes(struct hyb_qp *qp)
 	struct hyb_off_buf *b, *next;
 	struct hyb_off_conn *o;
 
-	if (!hyb_off_places(qp->off))
+	if (!qp->off)
 		return;
 	o = container_of(qp->off, struct hyb_off_conn, pub);
-	/* not by @o->dev, which goes at any time when there is no buffer */
+	/*
+	 * Not by @o->dev, which goes at any time when there is no buffer. Buffers remain for
+	 * a moment when placing has ended.
+	 */
 	spin_lock_bh(&qp->dev->place_lock);
 	list_for_each_entry_safe(b, next, &o->bufs, of_conn)
 		if (b->nic.what == IWARP_PLACE_WRITE)

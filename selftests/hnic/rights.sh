@@ -22,4 +22,22 @@ timeout -k 5 200 ulp-uverbs >"$OUT/uverbs.tap" 2>&1
 ktap_is "the program ran" $? 0
 ktap_include "$OUT/uverbs.tap"
 ktap_check "the NIC has placed payload" counters_grew rdb rx_nic_placed
+
+# The NIC leaves, which is held up before it has forgotten the buffers.
+ends() { ! kill -0 "$PROGRAM" 2>/dev/null; }
+start_bg - ulp-uverbs -w "$OUT/go"
+PROGRAM=$BG_PID TAP=$BG_LOG
+wait_for 20 said "waits for" "$TAP"
+if hold hyb_off_place_end ip asleep=1 ms=60000; then
+	ip link del vb &
+	ktap_check "the NIC is about to leave" wait_for 20 is_held
+	touch "$OUT/go"
+	wait_for 20 said "has looked" "$TAP"
+	hold_end
+	ktap_check "the program ends" wait_for 20 ends
+	ktap_include "$TAP"
+	wait
+else
+	ktap_skip "the NIC leaves" "no probes"
+fi
 ktap_done
