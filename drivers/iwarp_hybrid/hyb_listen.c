@@ -392,6 +392,9 @@ static int hyb_lsock_accept(struct hyb_lsock *ls)
 	if (!err) {
 		lid = hyb_lsock_choose(ls, sock);
 		hyb_lsock_forget(ls, sock->sk);
+	} else if (net && err != -EAGAIN) {
+		/* no memory: those that have come do not wait for another one to come */
+		hyb_lsock_queue(ls, HYB_T_LISTEN);
 	}
 	mutex_unlock(&ls->lock);
 	if (!err && (!lid || hyb_lid_take(lid, sock)))

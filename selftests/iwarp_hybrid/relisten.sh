@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The administrator ends the listening TCP sockets of the provider (ss -K). Their owner has
-# no way to tell the programs that listen: it listens again.
+# no way to tell the programs that listen: it listens again. Nor does a connection wait for
+# another one that comes, when there was no memory to take it.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -39,6 +40,13 @@ for i in 1 2 3; do
 	ktap_check "$i: a client of SDP is served" in_a timeout 20 sh -c \
 		"sdp-echo -h 10.0.0.2 -p 5020 & sleep 1; kill \$!; wait \$!"
 done
+if hold sock_create_lite kworker asleep=1 ret=-12; then
+	ktap_check "no memory to take a connection: the client is served a little later" client
+	ktap_is "there was none once" "$(hold_hits)" 1
+	hold_end
+else
+	ktap_skip "no memory to take a connection" "no probes"
+fi
 stop_bg "$ECHO"
 stop_bg "$TARGET"
 ktap_is "nothing listens" "$(listeners)" 0
