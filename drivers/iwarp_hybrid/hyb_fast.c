@@ -182,9 +182,14 @@ static u32 hyb_fast_segs(struct hyb_qp *qp, struct hyb_fast_src *src, u64 end)
 	return nr;
 }
 
-/* Not what a NIC lays out in another way, nor what is short */
+/*
+ * Not what a NIC lays out in another way, nor what is short. Records for a NIC take locks
+ * and memory, which may sleep with PREEMPT_RT, but not while a region is held.
+ */
 static bool hyb_fast_may(const struct hyb_qp *qp, u32 left, u64 end)
 {
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) && hyb_off_tx_crc(qp->off))
+		return false;
 	return !qp->shared && !hyb_fast_tx_off(qp->off) &&
 	       left >= HYB_SEG_MIN && qp->tx.s.pos < end;
 }
