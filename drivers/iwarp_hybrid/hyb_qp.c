@@ -405,7 +405,8 @@ static int hyb_qp_set_access(struct hyb_qp *qp, int access, bool cm)
 	if (cm)
 		refuses &= access ? ~IB_ACCESS_REMOTE_ATOMIC : 0;
 	WRITE_ONCE(qp->access, access);
-	WRITE_ONCE(qp->refuses, refuses);
+	/* before hyb_sched_enter() looks for a socket: an engine that begins later sees it */
+	smp_store_mb(qp->refuses, refuses);
 	if (!(refuses & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC)))
 		return 0;
 	/*
