@@ -267,7 +267,7 @@ struct hnic_link_stats {
  * @lock: protects @task against being stopped
  * @task: the thread, NULL while the device is down
  * @flags: HNIC_ENGINE_*
- * @cpu: processor that it is to run on, or -1; under hnic_dev.lock
+ * @cpu: processor that it is to run on, or -1; written under hnic_dev.lock
  */
 struct hnic_engine {
 	struct hnic_dev *dev;

@@ -103,7 +103,7 @@ bool hyb_cq_push(struct hyb_cq *cq, const struct siw_cqe *cqe, bool solicited)
 		smp_store_release(&slot->flags, cqe->flags);
 		cq->put++;
 		/*
-		 * After the entry, see hyb_cq_notify(). Stored even if
+		 * After the entry, see hyb_cq_raise(). Stored even if
 		 * unchanged: another CPU in there may take the bits away
 		 * without having seen this entry.
 		 */

@@ -5,8 +5,8 @@
  *
  * A NIC knows the sinks of Reads while these are outstanding, and regions that
  * the peer may write to: those registered by a work request from then on, others
- * from the first Write that comes for them. It is added before an STag becomes
- * invalid, a Read completes or the receive engine stops, and writes nothing
+ * from the first Write that comes for them. A buffer is removed before its STag becomes
+ * invalid, its Read completes or the receive engine stops, and the NIC writes nothing there
  * afterwards.
  *
  * The engine does not rely on it. It checks all, and copies what is not there;
