@@ -49,7 +49,6 @@ read -r large again <<<"$ANSWER"
 ktap_is "large pages: writable, and no room" "$again" 0
 # the table of pages stays as large as it is, as long as there are some
 pages 1 100
-touch "$DIR/drain-small"
 step small
 read -r small again <<<"$ANSWER"
 pages 0 0

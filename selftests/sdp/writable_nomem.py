@@ -76,7 +76,10 @@ class Sender:
         return f"{self.held()} {self.wrong}"
 
     def refill(self, reading):
-        """The same, when all that was there has been replaced."""
+        """The same, when all that was there has been replaced. The peer begins to read here: a
+        link that becomes idle meanwhile gives back tables that are too large to get again."""
+        with open(os.path.join(self.directory, reading), "w", encoding="ascii"):
+            pass
         end = self.total + (16 << 20)
         while self.total < end and self.send_if(60):
             pass
