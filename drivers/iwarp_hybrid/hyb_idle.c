@@ -32,8 +32,9 @@ static void hyb_idle_trim(struct hyb_qp *qp)
 {
 	struct hyb_tx *tx = &qp->tx;
 
-	/* records hold pages of the stream */
-	hyb_off_trim(qp);
+	/* records hold pages of the stream; the spare block is for the next record */
+	if (!tx->left.len)
+		hyb_off_trim(qp);
 	if (hyb_stream_empty(&tx->s) && !tx->left.len &&
 	    !hyb_shared_reserved(qp->shared))
 		hyb_stream_trim(&tx->s);
