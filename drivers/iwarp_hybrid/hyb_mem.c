@@ -232,10 +232,10 @@ struct hyb_mem *hyb_mem_get(struct ib_pd *pd, u32 stag, u64 to, u64 len,
 	*err = HYB_MEM_STAG;
 	if (!mem)
 		return NULL;
-	if (hyb_mem_is(mem, stag) && mem->pd != pd)
+	*err = hyb_mem_check(mem, stag, to, len, access);
+	/* in this order: a region that has become live in between may be another domain's */
+	if (*err != HYB_MEM_STAG && READ_ONCE(mem->pd) != pd)
 		*err = HYB_MEM_PD;
-	else
-		*err = hyb_mem_check(mem, stag, to, len, access);
 	if (*err == HYB_MEM_OK)
 		return mem;
 	hyb_mem_put(mem);
