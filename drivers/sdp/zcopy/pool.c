@@ -515,8 +515,12 @@ static int sdp_zc_bind(struct sdp_zc_region *r)
 		return -ENOMEM;
 	}
 	err = sdp_zc_map(r);
-	if (err)
+	if (err) {
+		/* with the lock: the teardown does not wait for a region that is not counted */
+		ib_dereg_mr(r->mr);
+		r->mr = NULL;
 		return err;
+	}
 	r->dirty = r->write;
 	r->bound = true;
 	spin_lock(&conn->zc->mem_lock);
