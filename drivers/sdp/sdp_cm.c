@@ -168,6 +168,20 @@ static unsigned long sdp_conn_grace(const struct sdp_conn *conn)
 	return test_bit(SDP_CONN_CLOSED, &conn->flags) ? SDP_GRACE_EVENT : 0;
 }
 
+/*
+ * An attempt that the peer has not answered. iw_cm_disconnect() would wait for the device to
+ * give up, and so many teardowns that wait stop all others of the namespace. In state ERR
+ * the device gives up at once.
+ */
+static void sdp_conn_stop_attempt(struct sdp_conn *conn)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+
+	if (conn->qp && test_bit(SDP_CONN_ACTIVE, &conn->flags) &&
+	    !test_bit(SDP_CONN_UP, &conn->flags))
+		ib_modify_qp(conn->qp, &attr, IB_QP_STATE);
+}
+
 /* Hang up. Returns true if down_work comes again, when that is done. */
 static bool sdp_conn_disconnect(struct sdp_conn *conn)
 {
@@ -179,6 +193,7 @@ static bool sdp_conn_disconnect(struct sdp_conn *conn)
 		return false;
 	if (!test_bit(SDP_CONN_CM_CONNECTED, &conn->flags))
 		return false;
+	sdp_conn_stop_attempt(conn);
 	rdma_disconnect(conn->id);
 	grace = sdp_conn_grace(conn);
 	if (!grace)
@@ -1162,7 +1177,9 @@ static void sdp_cm_failed(struct sdp_conn *conn, struct rdma_cm_event *ev)
 {
 	int error = sdp_cm_errno(ev->event, ev->status);
 
-	if (ev->event == RDMA_CM_EVENT_UNREACHABLE)
+	/* the socket's own deadline has counted it, or its program has closed it */
+	if (ev->event == RDMA_CM_EVENT_UNREACHABLE &&
+	    !test_bit(SDP_CONN_DOWN, &conn->flags))
 		SDP_INC_STATS(sock_net(conn->sk), TIMEOUTS);
 	/* on InfiniBand the passive side rejects if it never saw our RTU */
 	if (ev->event == RDMA_CM_EVENT_REJECTED &&
@@ -1196,7 +1213,8 @@ static int sdp_conn_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 		sdp_conn_down(conn, ECONNRESET);
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-		SDP_INC_STATS(net, DEVICE_REMOVALS);
+		if (!test_bit(SDP_CONN_DOWN, &conn->flags))
+			SDP_INC_STATS(net, DEVICE_REMOVALS);
 		sdp_conn_gone(conn);
 		sdp_conn_down(conn, ENETRESET);
 		break;
