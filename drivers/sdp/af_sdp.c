@@ -1000,7 +1000,10 @@ static int sdp_connect(struct socket *sock, struct sockaddr_unsized *uaddr,
 	if (err != SDP_CONNECT_TCP)
 		return err;
 	tcp = sdp_fallback_on(sk);
-	return tcp->ops->connect(tcp, uaddr, len, flags);
+	err = tcp->ops->connect(tcp, uaddr, len, flags);
+	/* calls of other tasks that waited for SDP go on with TCP, whatever came of it */
+	sk->sk_state_change(sk);
+	return err;
 }
 
 /* ---- names, poll, ioctl ---- */
@@ -1270,6 +1273,7 @@ static int sdp_shutdown(struct socket *sock, int how)
 {
 	struct sdp_port *port = NULL;
 	struct sock *sk = sock->sk;
+	struct socket *tcp;
 	bool listened;
 	int err;
 
@@ -1277,6 +1281,12 @@ static int sdp_shutdown(struct socket *sock, int how)
 	if ((how & ~SHUTDOWN_MASK) || !how)
 		return -EINVAL;
 	lock_sock(sk);
+	/* it may have become a TCP socket while we waited for the lock */
+	tcp = sdp_fallback_on(sk);
+	if (tcp) {
+		release_sock(sk);
+		return tcp->ops->shutdown(tcp, how - 1);
+	}
 	listened = sk->sk_state == TCP_LISTEN;
 	err = sdp_shutdown_locked(sock, how);
 	if (listened && sk->sk_state == TCP_CLOSE)
@@ -1357,10 +1367,14 @@ static int sdp_diag_destroy(struct sock *sk, int err)
 		sdp_cm_stop_listen(sk);
 		sdp_fallback_stop(sk);
 		port = sdp_port_unbind(sk);
+		sdp_reset_port(sk);
+		WRITE_ONCE(sk->sk_err, err);
+		WRITE_ONCE(sk->sk_shutdown, SHUTDOWN_MASK);
+		sk_error_report(sk);
 	} else if (sk->sk_state != TCP_CLOSE) {
 		if (sk->sk_state == TCP_SYN_SENT)
 			SDP_INC_STATS(sock_net(sk), ATTEMPT_FAILS);
-		else
+		else if (sk->sk_state != TCP_SYN_RECV)
 			SDP_INC_STATS(sock_net(sk), ESTAB_RESETS);
 		WRITE_ONCE(sk->sk_err, err);
 		sdp_cm_abort(sk);

@@ -1265,9 +1265,12 @@ void sdp_cm_unbind_work(struct work_struct *work)
 {
 	struct sdp_sock *sdp = container_of(work, struct sdp_sock, unbind_work);
 	struct sock *sk = &sdp->inet.sk;
-	struct sdp_port *port;
+	struct sdp_port *port = NULL;
 
 	lock_sock(sk);
+	/* the program may have left that port meanwhile, and have another one */
+	if (!sdp_port_gone(sk))
+		goto out;
 	port = sdp_port_unbind(sk);
 	if (sk->sk_state == TCP_LISTEN) {
 		/* connections tell their programs, a listener may wait unnoticed */
@@ -1278,6 +1281,7 @@ void sdp_cm_unbind_work(struct work_struct *work)
 		sdp_cm_stop_listen(sk);
 		sk->sk_state_change(sk);
 	}
+out:
 	release_sock(sk);
 	sdp_port_put(port);
 	sock_put(sk);
@@ -1498,7 +1502,7 @@ static int sdp_cm_try(struct sock *sk, const union sdp_addr *dst,
 	long wait;
 	int err;
 
-	conn = sdp_cm_new_conn(sk, w->port);
+	conn = sdp_cm_new_conn(sk, w->tries);
 	if (!conn)
 		return -ENOBUFS;
 	refcount_inc(&conn->refs);

@@ -292,8 +292,8 @@ void sdp_conn_ended(struct sock *sk, struct sdp_conn *conn)
 	if (test_bit(SDP_CONN_GRACEFUL, &conn->flags) ||
 	    (conn->rx_discon && conn->tx_fin == SDP_FIN_DONE))
 		error = 0;
-	else if (sk->sk_state == TCP_CLOSE_WAIT || sk->sk_state == TCP_LAST_ACK)
-		error = EPIPE;
+	else if (error == ECONNRESET && sk->sk_state == TCP_CLOSE_WAIT)
+		error = EPIPE;	/* as tcp_reset() */
 	if (error && sk->sk_state != TCP_CLOSE) {
 		WRITE_ONCE(sk->sk_err, error);
 		/* a request that came to nothing is counted where it is refused */

@@ -512,7 +512,7 @@ bool sdp_fallback_instead(struct sock *sk, int error)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
 	struct sockaddr_storage ss;
-	int len;
+	int len, err;
 
 	if (sk->sk_state != TCP_SYN_SENT || !sdp->tcp || !sdp->fallback ||
 	    sock_flag(sk, SOCK_DEAD))
@@ -530,9 +530,11 @@ bool sdp_fallback_instead(struct sock *sk, int error)
 	 */
 	if (sk->sk_socket)
 		sdp->tcp->file = sk->sk_socket->file;
-	/* a failure of its own is for the program to see */
-	kernel_connect(sdp->tcp, (struct sockaddr_unsized *)&ss, len,
-		       O_NONBLOCK);
+	err = kernel_connect(sdp->tcp, (struct sockaddr_unsized *)&ss, len,
+			     O_NONBLOCK);
+	/* a failure of its own is for the program to see, which has no connect() to return it */
+	if (err && err != -EINPROGRESS)
+		WRITE_ONCE(sdp->tcp->sk->sk_err, -err);
 	if (!sdp_fallback_take_over(sk, error))
 		return false;
 	SDP_INC_STATS(sock_net(sk), ATTEMPT_FAILS);

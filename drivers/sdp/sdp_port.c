@@ -830,6 +830,17 @@ struct sdp_port *sdp_port_unbind(struct sock *sk)
 }
 
 /**
+ * sdp_port_gone - has the device of the socket's port gone away?
+ * @sk: socket, locked
+ */
+bool sdp_port_gone(const struct sock *sk)
+{
+	const struct sdp_port *port = sdp_sk(sk)->port;
+
+	return port && READ_ONCE(port->gone);
+}
+
+/**
  * sdp_port_put - destroy a port that is no longer in use
  * @port: result of sdp_port_unbind()
  *

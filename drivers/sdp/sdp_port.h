@@ -49,6 +49,7 @@ int sdp_port_bind(struct sock *sk, const union sdp_addr *addr,
 		  rdma_cm_event_handler handler);
 int sdp_port_listen(struct sock *sk, int backlog);
 struct sdp_port *sdp_port_unbind(struct sock *sk);
+bool sdp_port_gone(const struct sock *sk);
 void sdp_port_put(struct sdp_port *port);
 
 #endif /* _SDP_PORT_H */

@@ -18,6 +18,7 @@ import time
 
 AF_SDP, SOL_SDP, SDP_FALLBACK = 27, 1027, 32
 SDP_REUSEPORT, SDP_ZEROCOPY = 1, 7
+IP_LOCAL_PORT_RANGE = 51
 NONE, TCP, ONLY = 0, 1, 2
 OFFSET = 20000
 A, B = "10.0.0.1", "10.0.0.2"
@@ -803,6 +804,15 @@ def limited_here():
             same("with the option, the listener takes TCP, too", domain(s), socket.AF_INET)
             talk("data", c, s)
             s.close()
+        with sdp("a", NONE) as c:
+            try:
+                c.setsockopt(socket.SOL_IP, IP_LOCAL_PORT_RANGE,
+                             struct.pack("I", 40000 | 40100 << 16))
+                ranged = 1
+            except OSError:
+                ranged = 0      # before Linux 6.3
+            if ranged:
+                fails("nor with a range of ports of its own", errno.ENOBUFS, c.connect, (B, p))
         with sdp("a") as c, sdp("a") as more:
             c.bind((A, bound))
             c.connect((B, p))
@@ -826,7 +836,7 @@ def limited_here():
             sysctl("a", "max_connections", 1)
             fails("no TCP listener: its error", errno.ECONNREFUSED,
                   c.connect, (B, port))
-    same("counted", counter("a", "conn_limit"), refused + 6)
+    same("counted", counter("a", "conn_limit"), refused + 6 + ranged)
     # closed sockets are gone a little later
     p = new_port()
     with listener(sdp("b"), B, p) as l:

@@ -498,6 +498,52 @@ def case_lost_fin():
         peer.close()
 
 
+def case_tcp_fails():
+    """TCP, whose turn it is after SDP, fails at once: the program sees why"""
+    with listener(), socket.create_connection(("10.0.0.2", PORT)), socket.socket() as sock, \
+            Hold("inet_stream_connect", "kworker", asleep=1, ret=-errno.ENETUNREACH):
+        sock.setsockopt(SOL_SDP, SDP_FALLBACK, FALLBACK_TCP)
+        sock.setblocking(False)
+        expect("connect()", sock.connect_ex(("10.0.0.2", PORT + 100)), errno.EINPROGRESS)
+        expect("ready", select.select([], [sock], [], PATIENCE)[1], [sock])
+        expect("SO_ERROR", sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR),
+               errno.ENETUNREACH)
+
+
+def case_old_removal():
+    """The device of a listener goes, and the listener is another one before it has been
+    ended for that"""
+    enter("a")
+    with socket.create_server(("10.0.0.1", PORT)) as lsn, \
+            Hold("sdp_cm_unbind_work", "kworker", asleep=1, ms=90000) as hold:
+        with Removal() as removal:
+            removal.start()
+            hold.wait()
+            lsn.shutdown(socket.SHUT_RDWR)
+            wait("the device goes", removal.done)
+        lsn.listen()
+        hold.go()
+        time.sleep(0.5)
+        enter("b")
+        with socket.create_connection(("10.0.0.1", PORT)) as sock, lsn.accept()[0] as peer:
+            sock.send(b"x")
+            expect("data", peer.recv(9), b"x")
+        enter("a")
+
+
+def case_close_wait():
+    """The device goes when the peer has ended its direction: the error is that of the
+    device"""
+    with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock, \
+            lsn.accept()[0] as peer, Removal() as removal:
+        peer.shutdown(socket.SHUT_WR)
+        expect("recv()", sock.recv(9), b"")
+        removal.start()
+        wait("the device goes", removal.done)
+        expect("SO_ERROR", sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR),
+               errno.ENETRESET)
+
+
 def moved_tcp(call):
     """The same, and the other connection is one of TCP, since there is no SDP"""
     with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock, \

@@ -23,6 +23,7 @@ while True:
         try:
             kept.append(server.accept())
         except OSError:
+            print("ended", server.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR), flush=True)
             servers.remove(server)' "$@"
 	wait_for 20 said listening
 }
@@ -59,6 +60,7 @@ modprobe -q sdp
 dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
 VIA=(sdp-run)
 server 7951 7952
+LISTENERS=$BG_LOG
 VIA=()
 server 7953
 client 7951 7951 7952 7953
@@ -94,5 +96,6 @@ ktap_check "--kill=COOKIE ends the last connection" in_a sdpstat --kill="$cookie
 ktap_is "no connection is left" "$(ended 4 | tr ',' '\n' | grep -c ECONNABORTED) $(peers)" "4 "
 ktap_check "-K ends a listener" in_b sdpstat -K -H state listening sport = :7951
 ktap_is "-K shows the listener that it ended" "$(awk '{ print $1, $4 }' <<<"$KTAP_OUT")" "LISTEN 10.0.0.2:7951"
+ktap_check "its program gets the error" wait_for 20 said "ended 103" "$LISTENERS"
 ktap_is "the listener that the filter does not select listens" "$(in_b sdpstat -lj | jq -c '[.sockets[].local.port]')" "[7952]"
 ktap_done
