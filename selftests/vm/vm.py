@@ -37,9 +37,10 @@ TROUBLE = re.compile(
     r"Unknown symbol|Attempted to kill init")
 # Said in passing at boot, or of a program that crashed, which is its test's affair;
 # or of a race whose title names no module of ours. Functions that our modules call,
-# such as memcpy(), are named instead of them: such reports are in the console log only
+# such as memcpy(), are named instead of them: such reports are in the console log only.
+# Or of rxe, which takes a packet for a queue pair that is being destroyed (rxe_sched_task)
 HARMLESS = re.compile(
-    r"traps: .* ip:|"
+    r"traps: .* ip:|WARNING: .* at drivers/infiniband/sw/rxe/rxe_task\.c:|"
     r"KCSAN: (?!.*\[(sdp|sdp_diag|rdma_stack|libiwarp|iwarp_hybrid|hnic)\])|"
     r"lock dependency validator|kasan: KernelAddressSanitizer")
 # QEMU's multi-threaded emulation can execute a breakpoint that the kernel has
