@@ -24,6 +24,7 @@
 #define U64_MAX UINT64_MAX
 #define HYB_MAX_MR 4
 #define HYB_MAX_FRWR_PAGES 16
+#define HYB_MAX_MR_SIZE (1ULL << 40)
 
 /* ---- atomic operations of one thread ---- */
 

@@ -528,6 +528,7 @@ static void test_user_refused(void)
 	reset();
 	check_refused(-EINVAL, 100, 0, in, out);
 	check_refused(-EINVAL, U64_MAX - 9, 11, in, out);
+	check_refused(-EINVAL, 0, HYB_MAX_MR_SIZE + 1, in, out);
 	check_refused(-EINVAL, 100, 10, in - 1, out);
 	check_refused(-EINVAL, 100, 10, in, out - 1);
 	env.dmah = true;
@@ -867,9 +868,12 @@ static void test_rereg_fails(void)
 		int umem, fail;
 		long err;
 	} cases[] = {
-		{ 0, 0, 0, 0, -EINVAL },     { U64_MAX - 3, 5, 0, 0, -EINVAL },
-		{ 0, 5, -EPERM, 0, -EPERM }, { 0, 5, 0, 1, -ENOMEM },
+		{ 0, 0, 0, 0, -EINVAL },
+		{ U64_MAX - 3, 5, 0, 0, -EINVAL },
+		{ 0, 5, -EPERM, 0, -EPERM },
+		{ 0, 5, 0, 1, -ENOMEM },
 		{ U64_MAX - 3, 4, 0, 0, 0 },
+		{ 0, HYB_MAX_MR_SIZE + 1, 0, 0, -EINVAL },
 	};
 	struct ib_mr *mr;
 	unsigned int i;
