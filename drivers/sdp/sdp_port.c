@@ -837,6 +837,7 @@ bool sdp_port_gone(const struct sock *sk)
 {
 	const struct sdp_port *port = sdp_sk(sk)->port;
 
+	sock_owned_by_me(sk);
 	return port && READ_ONCE(port->gone);
 }
 

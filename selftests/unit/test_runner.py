@@ -32,6 +32,7 @@ REPORTS = [
     "rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:",
     "refcount_t: underflow; use-after-free.",
     "unregister_netdevice: waiting for va to become free. Usage count = 2",
+    "WARNING: CPU: 1 PID: 115 at drivers/infiniband/sw/rxe/rxe_task.c:180 rxe_cleanup_task+0x9c",
 ]
 STUCK = "watchdog: BUG: soft lockup - CPU#0 stuck for 157s! [hyb-target:4116]"
 CORE = "RIP: 0010:sk_forced_mem_schedule+0x4f/0xc0"
@@ -54,6 +55,7 @@ FINE = [
     "traps: sdp-echo[77] general protection fault ip:401000 sp:7ffd error:0",
     "kmemleak: Kernel memory leak detector initialized (mem pool available: 15000)",
     "BUG: KCSAN: data-race in tick_nohz_stop / tick_sched_timer",
+    "WARNING: CPU: 1 PID: 115 at drivers/infiniband/sw/rxe/rxe_task.c:267 rxe_sched_task+0x9c/0xb0",
 ]
 TAPS = [
     # lines, exit status; passed, failed, skipped

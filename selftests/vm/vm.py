@@ -40,7 +40,7 @@ TROUBLE = re.compile(
 # such as memcpy(), are named instead of them: such reports are in the console log only.
 # Or of rxe, which takes a packet for a queue pair that is being destroyed (rxe_sched_task)
 HARMLESS = re.compile(
-    r"traps: .* ip:|WARNING: .* at drivers/infiniband/sw/rxe/rxe_task\.c:|"
+    r"traps: .* ip:|WARNING: .* at drivers/infiniband/sw/rxe/rxe_task\.c:\d+ rxe_sched_task\+|"
     r"KCSAN: (?!.*\[(sdp|sdp_diag|rdma_stack|libiwarp|iwarp_hybrid|hnic)\])|"
     r"lock dependency validator|kasan: KernelAddressSanitizer")
 # QEMU's multi-threaded emulation can execute a breakpoint that the kernel has
