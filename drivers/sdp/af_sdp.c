@@ -209,14 +209,15 @@ static int sdp_create(struct net *net, struct socket *sock, int protocol,
 }
 
 /*
- * The socket of a connection request, without struct socket. Context: process;
+ * The socket of a connection request, without struct socket. As TCP's, it does not wait
+ * for memory, since all connections of the machine would wait with it. Context: process;
  * the listener is not locked. Returns NULL without memory.
  */
 static struct sock *sdp_sock_child(struct sock *listener)
 {
 	struct sock *sk;
 
-	sk = sk_alloc(sock_net(listener), listener->sk_family, GFP_KERNEL,
+	sk = sk_alloc(sock_net(listener), listener->sk_family, GFP_ATOMIC,
 		      &sdp_prot, 0);
 	if (!sk)
 		return NULL;

@@ -65,9 +65,9 @@ static void sdp_conn_down_work(struct work_struct *work);
 static void sdp_conn_setup_work(struct work_struct *work);
 
 /* A connection whose link and flow control are not chosen yet. */
-static struct sdp_conn *sdp_cm_new_conn(struct sock *sk, bool again)
+static struct sdp_conn *sdp_cm_new_conn(struct sock *sk, bool again, gfp_t gfp)
 {
-	struct sdp_conn *conn = sdp_conn_alloc(sk, again);
+	struct sdp_conn *conn = sdp_conn_alloc(sk, again, gfp);
 
 	if (!conn)
 		return NULL;
@@ -137,6 +137,18 @@ static bool sdp_cm_enter(struct sdp_conn *conn)
 		return true;
 	sdp_conn_id_done(conn);
 	return false;
+}
+
+/*
+ * Handlers of the RDMA CM run one after the other for all connections of the machine.
+ * Memory that is charged to a control group may have to be waited for, so handlers leave
+ * all set-up that takes such memory to this work item. cm.step says which is next.
+ */
+static void sdp_cm_queue_setup(struct sdp_conn *conn)
+{
+	refcount_inc(&conn->refs);
+	if (!queue_work(sdp_wq(conn->sk), &conn->cm.setup_work))
+		refcount_dec(&conn->refs);
 }
 
 /*
@@ -559,9 +571,7 @@ static void sdp_cm_not_connected(struct sdp_conn *conn, int err)
 	}
 	conn->cm.err = err;
 	WRITE_ONCE(conn->cm.step, SDP_CM_AGAIN);
-	refcount_inc(&conn->refs);
-	if (!queue_work(sdp_wq(sk), &conn->cm.setup_work))
-		refcount_dec(&conn->refs);
+	sdp_cm_queue_setup(conn);
 }
 
 /*
@@ -583,6 +593,15 @@ static int sdp_cm_use_id(struct sdp_conn *conn)
 	err = sdp_cm_do_connect(conn);
 	rdma_unlock_handler(conn->id);
 	return err;
+}
+
+/* Context: setup_work, which the teardown waits for. */
+static void sdp_cm_connect_later(struct sdp_conn *conn)
+{
+	int err = sdp_cm_use_id(conn);
+
+	if (err)
+		sdp_cm_not_connected(conn, err);
 }
 
 /* Context: a thread of sdp_dial_start(). */
@@ -619,15 +638,15 @@ static void sdp_cm_route_resolved(struct sdp_conn *conn)
 		wake_up_all(&conn->wait);
 		return;
 	}
-	if (sdp_cm_may_block(conn)) {
-		err = sdp_dial_start(conn, sdp_cm_dial);
-		if (err)
-			sdp_conn_down(conn, sdp_cm_errno(0, err));
+	if (test_bit(SDP_CONN_DOWN, &conn->flags))
+		return;
+	if (!sdp_cm_may_block(conn)) {
+		sdp_cm_queue_setup(conn);
 		return;
 	}
-	err = sdp_cm_do_connect(conn);
+	err = sdp_dial_start(conn, sdp_cm_dial);
 	if (err)
-		sdp_cm_not_connected(conn, err);
+		sdp_conn_down(conn, sdp_cm_errno(0, err));
 }
 
 static int sdp_cm_resolve(struct sdp_conn *conn)
@@ -651,9 +670,7 @@ static void sdp_cm_addr_error(struct sdp_conn *conn, int status)
 						 status));
 		return;
 	}
-	refcount_inc(&conn->refs);
-	if (!queue_work(sdp_wq(conn->sk), &conn->cm.setup_work))
-		refcount_dec(&conn->refs);
+	sdp_cm_queue_setup(conn);
 }
 
 /* Is @netdev the net device that the driver of @device has set? */
@@ -825,7 +842,8 @@ static bool sdp_cm_ext_ok(const struct sdp_conn *conn, u8 ext)
 	return !(ext & (ext - 1));
 }
 
-static void sdp_cm_active_up(struct sdp_conn *conn, struct rdma_cm_event *ev)
+/* The HelloAck is here: the private data are gone with the event. */
+static void sdp_cm_hello_ack(struct sdp_conn *conn, struct rdma_cm_event *ev)
 {
 	struct sock *sk = conn->sk;
 	struct sdp_hello h;
@@ -843,7 +861,14 @@ static void sdp_cm_active_up(struct sdp_conn *conn, struct rdma_cm_event *ev)
 		return;
 	}
 	sdp_cm_use_hello(conn, &h);
-	err = sdp_cm_active_link(conn);
+	sdp_cm_queue_setup(conn);
+}
+
+/* Context: setup_work, after sdp_cm_hello_ack(). */
+static void sdp_cm_active_up(struct sdp_conn *conn)
+{
+	int err = sdp_cm_active_link(conn);
+
 	if (err) {
 		/* without a lack of memory: the peer has ended it already */
 		sdp_conn_down(conn, err == -ENOMEM ? ENOBUFS : ECONNRESET);
@@ -888,7 +913,8 @@ static void sdp_cm_await_confirm(struct sock *sk)
 }
 
 /*
- * Say yes to a connection request: QP, receives, HelloAck. Handler mutex held.
+ * Say yes to a connection request: QP, receives, HelloAck. Only the last step takes the
+ * lock of the cm_id's handler, which the RDMA CM waits for with each event.
  */
 static int sdp_cm_accept(struct sdp_conn *conn)
 {
@@ -916,13 +942,37 @@ static int sdp_cm_accept(struct sdp_conn *conn)
 	sdp_conn_param(conn, &param, data, len);
 	if (!test_bit(SDP_CONN_IWARP, &conn->flags))
 		sdp_cm_await_confirm(conn->sk);
-	err = rdma_accept(conn->id, &param);
+	rdma_lock_handler(conn->id);
+	if (!test_bit(SDP_CONN_DOWN, &conn->flags))
+		err = rdma_accept(conn->id, &param);
 	if (!err)
 		set_bit(SDP_CONN_CM_CONNECTED, &conn->flags);
+	rdma_unlock_handler(conn->id);
 	return err;
 }
 
 static void sdp_cm_next_port(struct sdp_conn *conn);
+
+/* The next step of connect(). Returns an error of the address. */
+static int sdp_cm_setup_active(struct sdp_conn *conn)
+{
+	switch (READ_ONCE(conn->cm.step)) {
+	case SDP_CM_RESOLVING:
+		return sdp_cm_resolve(conn);
+	case SDP_CM_RESOLVED:
+		sdp_cm_connect_later(conn);
+		break;
+	case SDP_CM_CONNECTING:
+		sdp_cm_active_up(conn);
+		break;
+	case SDP_CM_AGAIN:
+		sdp_cm_next_port(conn);
+		break;
+	case SDP_CM_DONE:
+		break;
+	}
+	return 0;
+}
 
 static void sdp_conn_setup_work(struct work_struct *work)
 {
@@ -932,15 +982,11 @@ static void sdp_conn_setup_work(struct work_struct *work)
 	int err = 0;
 
 	if (!test_bit(SDP_CONN_ACTIVE, &conn->flags)) {
-		rdma_lock_handler(conn->id);
 		err = sdp_cm_accept(conn);
-		rdma_unlock_handler(conn->id);
 		if (err)
 			SDP_INC_STATS(sock_net(conn->sk), REFUSED_REQS);
-	} else if (READ_ONCE(conn->cm.step) == SDP_CM_AGAIN) {
-		sdp_cm_next_port(conn);
 	} else if (!test_bit(SDP_CONN_DOWN, &conn->flags)) {
-		err = sdp_cm_resolve(conn);
+		err = sdp_cm_setup_active(conn);
 	}
 	if (err)
 		sdp_conn_down(conn, sdp_cm_errno(RDMA_CM_EVENT_ADDR_ERROR,
@@ -971,9 +1017,7 @@ void sdp_cm_hold_work(struct work_struct *work)
 		sk_acceptq_added(sk);
 		if (test_bit(SDP_CONN_DOWN, &conn->flags))
 			continue;	/* its teardown takes the place back */
-		refcount_inc(&conn->refs);
-		if (!queue_work(sdp_wq(conn->sk), &conn->cm.setup_work))
-			refcount_dec(&conn->refs);
+		sdp_cm_queue_setup(conn);
 	}
 	spin_unlock_bh(&sdp->lock);
 	sock_put(sk);
@@ -1049,6 +1093,7 @@ static void sdp_cm_child_scope(struct sock *sk, const struct rdma_cm_id *id)
 		sk->sk_bound_dev_if = id->route.addr.dev_addr.bound_dev_if;
 }
 
+/* As for TCP, the handler waits for no memory of a child. */
 static struct sdp_conn *sdp_cm_child(struct sock *listener,
 				     struct rdma_cm_id *id)
 {
@@ -1059,7 +1104,7 @@ static struct sdp_conn *sdp_cm_child(struct sock *listener,
 	if (!sk)
 		return NULL;
 	sdp_cm_child_scope(sk, id);
-	conn = sdp_cm_new_conn(sk, false);
+	conn = sdp_cm_new_conn(sk, false, GFP_ATOMIC);
 	if (!conn) {
 		sock_set_flag(sk, SOCK_DEAD);
 		sock_put(sk);
@@ -1149,13 +1194,8 @@ static int sdp_cm_request(struct sock *listener, struct rdma_cm_id *id,
 		SDP_INC_STATS(sock_net(listener), REFUSED_REQS);
 		/* which refuses the request */
 		sdp_conn_down(conn, ECONNREFUSED);
-		return 0;
-	}
-	if (!ret)
-		return 0;
-	if (sdp_cm_accept(conn)) {
-		SDP_INC_STATS(sock_net(listener), REFUSED_REQS);
-		sdp_conn_down(conn, ECONNRESET);
+	} else if (ret) {
+		sdp_cm_queue_setup(conn);
 	}
 	return 0;
 }
@@ -1167,7 +1207,7 @@ static void sdp_cm_established(struct sdp_conn *conn, struct rdma_cm_event *ev)
 	if (test_bit(SDP_CONN_DOWN, &conn->flags))
 		return;
 	if (test_bit(SDP_CONN_ACTIVE, &conn->flags))
-		sdp_cm_active_up(conn, ev);
+		sdp_cm_hello_ack(conn, ev);
 	else if (conn->cm.listener)
 		sdp_cm_passive_up(conn);
 }
@@ -1191,7 +1231,6 @@ static void sdp_cm_failed(struct sdp_conn *conn, struct rdma_cm_event *ev)
 static int sdp_conn_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 {
 	struct sdp_conn *conn = id->context;
-	struct mem_cgroup *old = sdp_sock_charge(conn->sk);
 	struct net *net = sock_net(conn->sk);
 
 	trace_sdp_cm_event(conn->sk, ev->event, ev->status);
@@ -1225,7 +1264,6 @@ static int sdp_conn_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 		sdp_cm_failed(conn, ev);
 		break;
 	}
-	set_active_memcg(old);
 	return 0;
 }
 
@@ -1357,7 +1395,7 @@ static int sdp_cm_resolve_and_connect(struct sock *sk, struct sdp_conn *conn,
 	if (*timeo && left >= 0)
 		*timeo = left;
 	spin_lock_bh(&sdp->lock);
-	/* from now on the handler does it */
+	/* from now on setup_work does it */
 	WRITE_ONCE(conn->cm.call, SDP_CALL_NONE);
 	resolved = conn->cm.step == SDP_CM_RESOLVED;
 	spin_unlock_bh(&sdp->lock);
@@ -1502,7 +1540,7 @@ static int sdp_cm_try(struct sock *sk, const union sdp_addr *dst,
 	long wait;
 	int err;
 
-	conn = sdp_cm_new_conn(sk, w->tries);
+	conn = sdp_cm_new_conn(sk, w->tries, GFP_KERNEL);
 	if (!conn)
 		return -ENOBUFS;
 	refcount_inc(&conn->refs);

@@ -169,6 +169,7 @@ static void sdp_conn_probe_done(struct ib_cq *cq, struct ib_wc *wc)
  * sdp_conn_alloc - make a connection for a socket
  * @sk: socket, which the connection gets a reference to
  * @again: in the place of a connection that is about to go
+ * @gfp: how to allocate
  *
  * The caller sets link, flow control and work items.
  *
@@ -176,14 +177,14 @@ static void sdp_conn_probe_done(struct ib_cq *cq, struct ib_wc *wc)
  *
  * Return: a connection with one reference, or NULL.
  */
-struct sdp_conn *sdp_conn_alloc(struct sock *sk, bool again)
+struct sdp_conn *sdp_conn_alloc(struct sock *sk, bool again, gfp_t gfp)
 {
 	struct net *net = sock_net(sk);
 	struct sdp_conn *conn;
 
 	if (!sdp_conn_charge(net, again))
 		return NULL;
-	conn = kmem_cache_zalloc(sdp_conn_cache, GFP_KERNEL);
+	conn = kmem_cache_zalloc(sdp_conn_cache, gfp);
 	if (!conn) {
 		atomic_dec(&sdp_pernet(net)->nconns);
 		return NULL;

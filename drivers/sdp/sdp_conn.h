@@ -80,7 +80,7 @@ enum sdp_conn_flags {
 enum sdp_cm_step {
 	SDP_CM_RESOLVING,
 	SDP_CM_RESOLVED,	/* rdma_connect is next */
-	SDP_CM_CONNECTING,
+	SDP_CM_CONNECTING,	/* with HelloAck: the link is next; setup_work */
 	SDP_CM_AGAIN,		/* from another port; setup_work */
 	SDP_CM_DONE,		/* connected or failed, see sk_state */
 };
@@ -90,7 +90,7 @@ enum sdp_cm_step {
  * it, and then the thread that continues for it.
  */
 enum sdp_cm_call {
-	SDP_CALL_NONE,		/* nothing: handlers call rdma_connect() */
+	SDP_CALL_NONE,		/* nothing: setup_work calls rdma_connect() */
 	SDP_CALL_STARTS,	/* uses the cm_id: no teardown yet */
 	SDP_CALL_WAITS,		/* for the route; calls rdma_connect() itself */
 	SDP_CALL_CONNECTS,	/* does so: no teardown yet */
@@ -105,7 +105,7 @@ enum sdp_cm_hang_up {
 
 /**
  * struct sdp_cm_state - how a connection is set up, and ended
- * @setup_work: held request whose turn it is, or address to be asked for again
+ * @setup_work: next step of a set-up, out of the handlers of the RDMA CM
  * @hang_up: enum sdp_cm_hang_up; lock of the cm_id's handler to enter or leave
  *	     SDP_HANG_UP_WAITS
  * @gone: DISCONNECTED was seen, or the device goes; lock of the cm_id's handler
@@ -299,7 +299,7 @@ void sdp_conn_exit(void);
 struct sdp_shared *sdp_conn_alloc_shared(void);
 void sdp_conn_free_shared(struct sdp_shared *shared);
 void sdp_conn_put(struct sdp_conn *conn);
-struct sdp_conn *sdp_conn_alloc(struct sock *sk, bool again);
+struct sdp_conn *sdp_conn_alloc(struct sock *sk, bool again, gfp_t gfp);
 void sdp_conn_down(struct sdp_conn *conn, int error);
 void sdp_conn_id_done(struct sdp_conn *conn);
 void sdp_conn_ended(struct sock *sk, struct sdp_conn *conn);

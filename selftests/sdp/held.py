@@ -840,6 +840,23 @@ def case_bind_twice():
         expect("both", {one.end(), other.end()}, {0, errno.EADDRINUSE})
 
 
+def case_other_request():
+    """The set-up of one request waits, as for memory of its control group: another one does
+    not wait for that"""
+    with listener() as lsn, socket.socket() as sock, \
+            Hold("sdp_verbs_create", "kworker", asleep=1, ms=2000 * PATIENCE) as hold:
+        thread = Held(sock.connect, ("10.0.0.2", PORT))
+        thread.start()
+        hold.wait()
+        with socket.create_connection(("10.0.0.2", PORT), PATIENCE) as other:
+            lsn.settimeout(PATIENCE)
+            with lsn.accept()[0] as peer:
+                peer.send(b"x")
+                expect("data", other.recv(9), b"x")
+        hold.go()
+        expect("connect()", thread.end(), 0)
+
+
 def case_no_answer():
     """The time of connect() runs while it looks for the address, too"""
     with socket.socket() as sock:

@@ -61,12 +61,12 @@ both net.sdp.resolve_timeout=60000
 over "shared link" absent_send absent_recv killed_send moved_send moved_recv moved_splice
 over "shared link" whole_send whole_send_shutdown whole_send_removal no_pressure
 over "shared link" moved_tcp_send moved_tcp_recv moved_connect connect_signal
-over "shared link" no_notice lost_fin tcp_fails accept_removal old_removal close_wait
+over "shared link" no_notice lost_fin tcp_fails accept_removal old_removal close_wait other_request
 both net.sdp.shared_link=0
 over verbs absent_send absent_zerocopy absent_recv killed_send moved_send moved_recv moved_splice
 over verbs whole_send whole_send_shutdown whole_send_removal
 over verbs connect_ended no_memory no_memory_again no_memory_waits bind_removal bind_twice
-over verbs no_answer no_pressure lend_mappings
+over verbs no_answer no_pressure lend_mappings other_request
 both net.sdp.zcopy_threshold=65536 net.sdp.zcopy_floor=65536 net.sdp.zcopy_wait=60000000
 both net.sdp.zcopy_pipelined=0
 over verbs pin_send pin_recv pin_send_late pin_recv_late small_reader unmapped_send unmapped_part
