@@ -249,6 +249,8 @@ int sdp_txq_open(struct sdp_conn *conn, size_t len,
 	if (err <= 0)
 		return err;
 
+	/* the peer may have small receives, and many messages share a buffer then */
+	len = min_t(size_t, len, conn->tx_max_payload);
 	c = sdp_txq_get_chunk(conn, len);
 	if (!c)
 		return READ_ONCE(v->tx_lacks) ? 0 : -ENOMEM;

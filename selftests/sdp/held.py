@@ -904,6 +904,19 @@ def case_late_data():
         expect("recv(), again", sock.recv(100), b"")
 
 
+def case_small_receives():
+    """Small messages, as a peer with small receives wants them, share send buffers"""
+    with socket.socket() as sock:
+        expect("connect()", error_of(sock.connect, ("10.0.0.1", PORT)), 0)
+        sock.setblocking(False)
+        before = counter("mem_pages")
+        sent = sock.send(bytes(1 << 20))
+        used = (counter("mem_pages") - before) * mmap.PAGESIZE
+        # two buffers of 32 KB are not full
+        if used > 2 * sent + 65536:
+            raise Broken(f"{used} bytes of memory for {sent}")
+
+
 def case_early_data():
     """Data that are received before connect() goes on: the peer has credits for them"""
     with socket.socket() as sock, Hold("sdp_fc_first", "kworker", ms=1000) as hold:

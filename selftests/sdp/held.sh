@@ -74,6 +74,7 @@ both net.sdp.zcopy_pipelined=1
 over verbs pin_offer
 both net.sdp.zcopy_threshold=0
 hostile reset_reply ack "HelloAck: the peer resets"
+hostile small_receives ack "HelloAck: receive buffers of 256 bytes"
 hostile late_data ack "then Data, too early"
 both net.sdp.shared_link=1
 hostile early_data ack "then Data, too early"

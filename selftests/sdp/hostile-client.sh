@@ -38,7 +38,7 @@ refused() {
 
 attacks ack 1 auto
 # with every HelloAck that is wrong, and no other; a reset may come in time
-ktap_is "connect() fails as it does with TCP" "$(refused)" "19 refused, 12 not"
+ktap_is "connect() fails as it does with TCP" "$(refused)" "19 refused, 13 not"
 # the reset is there when the HelloAck is looked at
 tcp_gone() { [ -z "$(in_b ss -Htn "dport = :$PORT")" ]; }
 if hold cma_iw_handler kworker asleep=1 ms=60000; then

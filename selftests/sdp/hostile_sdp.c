@@ -1054,6 +1054,8 @@ const struct attack ack_attacks[] = {
 	     good_ack, .len = 24, .qn = 7, .msn = 24),
 	CASE("HelloAck: receive buffers of 4 GB", NULL, ENDS(E_ALIVE),
 	     good_ack, .len = ACK_LEN, .qn = 20, .msn = 0xff),
+	CASE("HelloAck: receive buffers of 256 bytes", NULL, ENDS(E_ALIVE),
+	     good_ack, .len = ACK_LEN, .qn = 22, .msn = 1),
 	CASE("HelloAck: 65344 credits", NULL, ENDS(E_ALIVE),
 	     good_ack, .len = ACK_LEN, .qn = 2, .msn = 0xff),
 	CASE("HelloAck: 255 adverts", NULL, ENDS(E_ALIVE),
