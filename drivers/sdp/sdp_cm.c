@@ -943,10 +943,11 @@ static int sdp_cm_accept(struct sdp_conn *conn)
 	if (!test_bit(SDP_CONN_IWARP, &conn->flags))
 		sdp_cm_await_confirm(conn->sk);
 	rdma_lock_handler(conn->id);
-	if (!test_bit(SDP_CONN_DOWN, &conn->flags))
+	if (!test_bit(SDP_CONN_DOWN, &conn->flags)) {
 		err = rdma_accept(conn->id, &param);
-	if (!err)
-		set_bit(SDP_CONN_CM_CONNECTED, &conn->flags);
+		if (!err)
+			set_bit(SDP_CONN_CM_CONNECTED, &conn->flags);
+	}
 	rdma_unlock_handler(conn->id);
 	return err;
 }
