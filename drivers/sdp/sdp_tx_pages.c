@@ -165,6 +165,46 @@ static u32 sdp_ref_piece(const struct msghdr *msg, u32 pages)
 	return n;
 }
 
+/*
+ * Add the @n bytes at the front of @from, which are user memory in one piece, to @skb,
+ * which has no pages but those of this send.
+ *
+ * No task waits for a page with lock_sock, nor for the mmap lock, whose holder may wait
+ * for anything. Hence only pages that can be had without it are taken. The bytes after
+ * them are copied; if they are absent, that fails as well, and is tried again when they are
+ * present (sdp_conn_fault_in()).
+ */
+static void sdp_ref_user(struct sk_buff *skb, struct iov_iter *from, u32 n)
+{
+	struct bio_vec bvec[SDP_TX_PIECES];
+	struct page *page[SDP_TX_PIECES];
+	u32 before = skb->len, off;
+	struct iov_iter iter;
+	unsigned long at;
+	int i, nr;
+
+	if (!sdp_iter_segment(from, &at))
+		return;
+	off = offset_in_page(at);
+	nr = get_user_pages_fast_only(at, DIV_ROUND_UP(off + n, PAGE_SIZE), 0,
+				      page);
+	if (nr <= 0)
+		return;
+	for (i = 0; i < nr; i++)
+		bvec[i] = (struct bio_vec) {
+			.bv_page = page[i],
+			.bv_len = PAGE_SIZE,
+		};
+	n = min_t(u32, n, nr * PAGE_SIZE - off);
+	iov_iter_bvec(&iter, ITER_SOURCE, bvec, nr, off + n);
+	iov_iter_advance(&iter, off);
+	__zerocopy_sg_from_iter(NULL, NULL, skb, &iter, n, NULL);
+	iov_iter_advance(from, skb->len - before);
+	/* the skb has references of its own */
+	for (i = 0; i < nr; i++)
+		put_page(page[i]);
+}
+
 /* Take one more piece, @max bytes at most. Returns bytes, 0 if these have to be copied. */
 static u32 sdp_ref_add(struct sdp_conn *conn, struct sdp_ref *ref,
 		       struct msghdr *msg, u32 max)
@@ -176,14 +216,11 @@ static u32 sdp_ref_add(struct sdp_conn *conn, struct sdp_ref *ref,
 	if (n < SDP_TX_SPLIT_MIN &&
 	    !(msg->msg_ubuf && iov_iter_is_bvec(&msg->msg_iter)))
 		return 0;
-	/*
-	 * No task waits for a page with lock_sock. An absent page ends the
-	 * piece here, fails the copy as well, and is tried again when it is
-	 * present (sdp_conn_fault_in()). The pages before it are used.
-	 */
-	msg->msg_iter.nofault = true;
-	__zerocopy_sg_from_iter(msg, NULL, ref->skb, &msg->msg_iter, n, NULL);
-	msg->msg_iter.nofault = false;
+	if (iov_iter_is_bvec(&msg->msg_iter))
+		__zerocopy_sg_from_iter(msg, NULL, ref->skb, &msg->msg_iter, n,
+					NULL);
+	else
+		sdp_ref_user(ref->skb, &msg->msg_iter, n);
 	n = ref->skb->len - before;
 	if (!n)
 		return 0;

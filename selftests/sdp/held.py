@@ -791,10 +791,11 @@ def stacks(pid):
     return text
 
 
-def case_lend_mappings():
-    """A program that maps pages waits for a thread that changes mappings; the device does not"""
+def mappings(mode, function):
+    """A program that is in this call waits for a thread that changes mappings; the device
+    does not"""
     with listener() as lsn, Removal() as removal, \
-            subprocess.Popen(["sdp-lend", "-m", "held", "10.0.0.2", str(PORT)],
+            subprocess.Popen(["sdp-lend", "-m", mode, "10.0.0.2", str(PORT)],
                              stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as borrower, \
             lsn.accept()[0], Hold("sdp_lend_close", "held", asleep=1, ms=40000) as hold:
         borrower.stdin.write(b"12")
@@ -802,11 +803,19 @@ def case_lend_mappings():
         hold.wait()
         borrower.stdin.write(b"3")
         borrower.stdin.flush()
-        wait("it wants to borrow", lambda: "sdp_lend_" in stacks(borrower.pid))
+        wait("it waits", lambda: function in stacks(borrower.pid))
         removal.start()
         wait("the device goes", removal.done)
         hold.go()
         expect("the end", borrower.wait(PATIENCE), 0)
+
+
+def case_lend_mappings():
+    mappings("held", "sdp_lend_")
+
+
+def case_zerocopy_mappings():
+    mappings("held-send", "sdp_sendmsg")
 
 
 def case_bind_removal():

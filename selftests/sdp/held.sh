@@ -66,7 +66,8 @@ both net.sdp.shared_link=0
 over verbs absent_send absent_zerocopy absent_recv killed_send moved_send moved_recv moved_splice
 over verbs whole_send whole_send_shutdown whole_send_removal
 over verbs connect_ended no_memory no_memory_again no_memory_waits bind_removal bind_twice
-over verbs no_answer no_pressure lend_mappings other_request
+over verbs no_answer no_pressure lend_mappings zerocopy_mappings
+over verbs other_request
 both net.sdp.zcopy_threshold=65536 net.sdp.zcopy_floor=65536 net.sdp.zcopy_wait=60000000
 both net.sdp.zcopy_pipelined=0
 over verbs pin_send pin_recv pin_send_late pin_recv_late small_reader unmapped_send unmapped_part

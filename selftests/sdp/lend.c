@@ -458,7 +458,7 @@ static void *replaces(void *place)
 }
 
 /* The test stops that. All memory that the call needs of this process is present then. */
-static void held(void)
+static void held_calls(void (*call)(int nr))
 {
 	unsigned char *second = map(fd, PAGE);
 	pthread_t thread;
@@ -470,9 +470,38 @@ static void held(void)
 		if (i == 1 && pthread_create(&thread, NULL, replaces, second))
 			die("pthread_create");
 		else if (i != 1)
-			borrow(win, window);
+			call(i);
 	}
 	pthread_join(thread, NULL);
+}
+
+static void borrow_again(int nr)
+{
+	(void)nr;
+	borrow(win, window);
+}
+
+static void held(void)
+{
+	held_calls(borrow_again);
+}
+
+static unsigned char *absent;
+
+/* At last of memory that was never used */
+static void send_again(int nr)
+{
+	send(fd, nr ? absent : copybuf, 4 * PAGE, MSG_ZEROCOPY | MSG_NOSIGNAL);
+}
+
+static void held_send(void)
+{
+	int one = 1;
+
+	setsockopt(fd, SOL_SOCKET, SO_ZEROCOPY, &one, sizeof(one));
+	absent = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	held_calls(send_again);
 }
 
 /* ---- misuse ---- */
@@ -831,6 +860,7 @@ static const struct {
 	{ "mix", mixed },	    { "gone", gone },	 { "misuse", misuse },
 	{ "race", race },	    { "cut", cut },	 { "lent", costs_lent },
 	{ "copied", costs_copied }, { "held", held },
+	{ "held-send", held_send },
 };
 
 static void dial(int rcvbuf)
