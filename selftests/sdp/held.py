@@ -696,6 +696,34 @@ def case_unmapped_part():
         expect("what comes then", read_all(peer, 100), b"x" * 100)
 
 
+def case_whole_zcopy():
+    """The peer wants the rest of a send in messages: the bytes of another send do not come
+    between"""
+    with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock, \
+            lsn.accept()[0] as peer:
+        sock.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, 8 * LARGE)
+        enter("b")
+        before = counter("rx_srcavail")
+        thread = Held(sock.sendall, bytes(LARGE))
+        thread.start()
+        wait("it advertises", lambda: counter("rx_srcavail") > before)
+        enter("a")
+        # when it has the answer it wants the lock
+        with Hold("lock_sock_nested", "held", asleep=1, ms=60000) as hold:
+            expect("the first bytes", read_all(peer, 64), bytes(64))
+            expect("more", error_of(peer.recv, 1, socket.MSG_DONTWAIT), errno.EAGAIN)
+            hold.wait()
+            other = Held(sock.sendall, b"x" * 100)
+            other.start()
+            wait("the other one sends",
+                 lambda: not other.is_alive() or "wait_woken" in other.stack())
+            hold.go()
+            expect("what comes", read_all(peer, LARGE - 64) == bytes(LARGE - 64), True)
+            expect("send()", thread.end(), 0)
+            expect("the other send()", other.end(), 0)
+            expect("what comes then", read_all(peer, 100), b"x" * 100)
+
+
 def case_pin_recv():
     """Memory advertised by the peer is read into memory of the program"""
     with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock, \

@@ -251,17 +251,29 @@ static u32 sdp_zc_tx_want(struct sock *sk, struct msghdr *msg, int flags,
 	return sdp_zc_tx_pays(conn, addr, n) ? n : 0;
 }
 
-/* Take the memory back. Returns bytes that the peer has read of it. */
+/* Take the memory back. No lock held: it waits. */
+static void sdp_zc_tx_leave(struct sdp_conn *conn)
+{
+	struct sdp_zc_region *r = conn->zc->tx;
+	struct ib_send_wr inv;
+
+	sdp_zc_inv_wr(r, &inv);
+	sdp_zc_post(conn, r, &inv);
+	sdp_zc_leave(conn, r);
+}
+
+/*
+ * Let others send. Returns bytes that the peer has read. lock_sock, with which the caller
+ * sends the rest: until here the state keeps others from coming between. The socket may
+ * have lost the connection.
+ */
 static u32 sdp_zc_tx_end(struct sdp_conn *conn)
 {
 	struct sdp_sock *sdp = sdp_sk(conn->sk);
 	struct sdp_zc *zc = conn->zc;
-	struct ib_send_wr inv;
 	u32 done;
 
-	sdp_zc_inv_wr(zc->tx, &inv);
-	sdp_zc_post(conn, zc->tx, &inv);
-	sdp_zc_leave(conn, zc->tx);
+	sock_owned_by_me(conn->sk);
 	spin_lock_bh(&conn->tx_lock);
 	spin_lock(&sdp->lock);
 	done = zc->tx_len - zc->tx_head - zc->tx_left;
@@ -321,8 +333,9 @@ static int sdp_zc_tx_begin(struct sdp_conn *conn, struct msghdr *msg,
 	 * Other senders wait, as this send has perhaps begun.
 	 */
 	sdp_conn_leave(conn);
-	sdp_zc_tx_end(conn);
+	sdp_zc_tx_leave(conn);
 	sdp_conn_return(conn);
+	sdp_zc_tx_end(conn);
 	sdp_conn_put(conn);
 	return -ERESTART;
 }
@@ -493,10 +506,11 @@ int sdp_zc_send(struct sock *sk, struct msghdr *msg, int flags)
 	sdp_conn_kick(conn);
 	if (!sdp_zc_tx_wait(conn))
 		sdp_zc_tx_cancel(conn);
+	sdp_zc_tx_leave(conn);
+	lock_sock(sk);
 	head = conn->zc->tx_head;
 	done = sdp_zc_tx_end(conn);
 	sdp_conn_put(conn);
-	lock_sock(sk);
 	iov_iter_advance(&msg->msg_iter, done);
 	return head + done ? head + done : -ERESTART;
 }
