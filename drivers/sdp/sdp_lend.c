@@ -288,23 +288,28 @@ static u32 sdp_lend_have(struct sock *sk)
 }
 
 /*
- * Get the mmap lock for reading. Another task may hold it arbitrarily long (FUSE), so
- * lock_sock is released while it is waited for. 0, with both locks held, or -EINTR, with
- * lock_sock only.
+ * Get the mmap lock for reading, when no other task is in the middle of a read. Another
+ * task may hold it arbitrarily long (FUSE), so lock_sock is released while it is waited
+ * for. 0, with both locks held, or an error, with lock_sock only.
  */
 static int sdp_lend_lock(struct sock *sk)
 {
 	struct mm_struct *mm = current->mm;
-	int err = 0;
+	long timeo = 0;
+	int err;
 
-	while (!err && !mmap_read_trylock(mm)) {
+	for (;;) {
+		err = sdp_rx_turn(sk, &timeo);
+		if (err || mmap_read_trylock(mm))
+			return err;
 		release_sock(sk);
 		err = mmap_read_lock_killable(mm);
 		if (!err)
 			mmap_read_unlock(mm);
 		lock_sock(sk);
+		if (err)
+			return err;
 	}
-	return err;
 }
 
 /*

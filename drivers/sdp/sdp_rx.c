@@ -189,18 +189,69 @@ static u32 sdp_rx_copy(struct sock *sk, u32 seq, u32 len, struct iov_iter *to)
 	return done;
 }
 
+/**
+ * sdp_rx_turn - wait while another task is in the middle of a read
+ * @sk: socket
+ * @timeo: time left of a program that waits for data, else 0
+ *
+ * That task fetches its memory, without the lock (sdp_rx_fault_in()). The bytes of a read
+ * are one piece of the stream, as with TCP, which keeps the lock. Hence a program that does
+ * not wait for data waits here as well.
+ *
+ * Context: lock_sock, which is released while it waits.
+ *
+ * Return: 0, or a negative errno.
+ */
+int sdp_rx_turn(struct sock *sk, long *timeo)
+{
+	long left = *timeo ?: MAX_SCHEDULE_TIMEOUT;
+	DEFINE_WAIT_FUNC(wait, woken_wake_function);
+	struct sdp_sock *sdp = sdp_sk(sk);
+	int dis = sk->sk_disconnects;
+
+	while (unlikely(sdp->rx_away) && sk->sk_disconnects == dis) {
+		if (signal_pending(current))
+			return sock_intr_errno(left);
+		if (!left)
+			return -EAGAIN;
+		sdp->rx_waiters++;
+		add_wait_queue(sk_sleep(sk), &wait);
+		sk_wait_event(sk, &left, !READ_ONCE(sdp->rx_away), &wait);
+		remove_wait_queue(sk_sleep(sk), &wait);
+		sdp->rx_waiters--;
+		if (*timeo)
+			*timeo = left;
+	}
+	return 0;
+}
+
+/* The reader is back, or the socket has nothing more for it. Context: as sdp_rx_purge(). */
+static void sdp_rx_end_turn(struct sock *sk)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+
+	WRITE_ONCE(sdp->rx_away, NULL);
+	if (sdp->rx_waiters)
+		wake_up_interruptible(sk_sleep(sk));
+}
+
 /*
  * The copy faulted. Fault the pages of the reader's buffer in, without the socket lock;
  * see sdp_conn_fault_in(). Returns 0 to look again, 1 to stop, or -errno.
  */
 static int sdp_rx_fault_in(struct sock *sk, struct sdp_read *r, u32 len)
 {
+	struct sdp_sock *sdp = sdp_sk(sk);
 	size_t left = len;
 
 	if (user_backed_iter(&r->msg->msg_iter)) {
+		WRITE_ONCE(sdp->rx_away, r);
 		release_sock(sk);
 		left = fault_in_iov_iter_writeable(&r->msg->msg_iter, len);
 		lock_sock(sk);
+		/* it may be that of a reader of another connection by now */
+		if (sdp->rx_away == r)
+			sdp_rx_end_turn(sk);
 	}
 	if (left < len && !fatal_signal_pending(current))
 		return 0;
@@ -371,14 +422,15 @@ int sdp_recvmsg_locked(struct sock *sk, struct msghdr *msg, size_t len,
 	r.wait = r.timeo;
 	r.target = sock_rcvlowat(sk, flags & MSG_WAITALL, len);
 	do {
+		err = sdp_rx_turn(sk, &r.timeo);
 		/*
 		 * the socket was disconnected (and maybe reconnected) while we
 		 * slept
 		 */
-		if (sk->sk_disconnects != dis) {
+		if (sk->sk_disconnects != dis)
 			err = -EPIPE;
+		if (err)
 			break;
-		}
 		sdp_rx_urg_drop(sk);
 		/* another reader may have been here while we slept */
 		if (!(flags & MSG_PEEK))
@@ -464,6 +516,7 @@ void sdp_rx_purge(struct sock *sk)
 	struct sdp_sock *sdp = sdp_sk(sk);
 
 	sdp->rxq->purge(sk);
+	sdp_rx_end_turn(sk);
 }
 
 /* ---- splice ---- */
@@ -683,6 +736,11 @@ ssize_t sdp_splice_read(struct socket *sock, loff_t *ppos,
 	/* SPLICE_F_NONBLOCK is for the pipe, as with TCP */
 	r.timeo = sock_rcvtimeo(sk, sock->file->f_flags & O_NONBLOCK);
 	while (len) {
+		ret = sdp_rx_turn(sk, &r.timeo);
+		if (sk->sk_disconnects != dis)
+			ret = -EPIPE;
+		if (ret)
+			break;
 		ret = sdp_splice_some(sk, pipe, len, !done);
 		if (ret == -ERESTART)
 			continue;

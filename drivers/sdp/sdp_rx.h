@@ -48,6 +48,7 @@ struct sdp_rx_ctx {
 };
 
 /* sdp_rx.c */
+int sdp_rx_turn(struct sock *sk, long *timeo);
 u32 sdp_rx_limit(struct sock *sk, u32 have);
 void sdp_rx_take(struct sock *sk, u32 len);
 int sdp_rx_inq(const struct sock *sk);

@@ -104,6 +104,10 @@ struct sdp_sock {
 					 */
 	u32 rx_seq;			/* stream bytes received */
 	u32 copied_seq;			/* stream bytes read; lock_sock */
+	const void *rx_away;		/* a reader that fetches its memory, see
+					 * sdp_rx_turn(); lock_sock, readable without
+					 */
+	u32 rx_waiters;			/* others that wait for it; lock_sock */
 	u32 urg_seq;			/* of the urgent byte; lock, readable without */
 	u32 urg_skip_to;		/* lock; see sdp_sock_urg_skip() */
 	struct sdp_lend *lend;		/* lock_sock; sdp_lend.c */

@@ -118,9 +118,12 @@ class Held(threading.Thread):
         self.err = error_of(self.call, *self.args)
 
     def stack(self):
-        """Where it is in the kernel"""
-        with open(f"/proc/self/task/{self.native_id}/stack", encoding="ascii") as file:
-            return file.read()
+        """Where it is in the kernel, nothing if it has ended"""
+        try:
+            with open(f"/proc/self/task/{self.native_id}/stack", encoding="ascii") as file:
+                return file.read()
+        except (FileNotFoundError, ProcessLookupError):
+            return ""
 
     def end(self):
         self.join(PATIENCE)
@@ -416,6 +419,95 @@ def case_whole_send_removal():
         expect("the other", other.second.end(), errno.ENETRESET, errno.EPIPE)
         memory.come()
         expect("the first", other.first.end(), 0)
+
+
+def read_into(sock, data, flags):
+    """A read that takes some of the stream"""
+    sock.recv_into(data, 0, flags)
+
+
+def splice_into(sock, data, _):
+    """The same, through a pipe"""
+    ends = os.pipe()
+    try:
+        n = os.splice(sock.fileno(), ends[1], len(data))
+        data[:n] = os.read(ends[0], n)
+    finally:
+        os.close(ends[0])
+        os.close(ends[1])
+
+
+class Reader:
+    """Another thread reads while a read waits for its memory, half of which is there"""
+    size = 2 * mmap.PAGESIZE
+
+    def __init__(self, sock, peer, memory, call=read_into, flags=0):
+        peer.sendall(b"a" * self.size + b"x" * 100)
+        wait("data", lambda: len(sock.recv(2 * self.size, socket.MSG_PEEK)) == self.size + 100)
+        self.first = Held(memory.use, LIBC.recv, sock, 0)
+        self.first.start()
+        wait("it waits for memory", memory.asked_for)
+        self.data = bytearray(100)
+        self.second = Held(call, sock, self.data, flags)
+        self.second.start()
+        wait("the other reads", self.reads_or_waits)
+
+    def reads_or_waits(self):
+        if not self.second.is_alive():
+            raise Broken("the other goes between")
+        return "wait_woken" in self.second.stack()
+
+
+def case_whole_recv():
+    """The bytes of a recv() are one piece of the stream, though its memory has to come"""
+    for call, flags in (read_into, 0), (read_into, socket.MSG_DONTWAIT), \
+            (read_into, socket.MSG_PEEK), (splice_into, 0):
+        with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock, \
+                lsn.accept()[0] as peer, Absent(Reader.size, mmap.PAGESIZE) as memory:
+            other = Reader(sock, peer, memory, call, flags)
+            memory.come()
+            expect("the first", other.first.end(), 0)
+            expect("what it gets", memory.map[:memory.got], b"a" * Reader.size)
+            expect("the other", other.second.end(), 0)
+            expect("what that gets", bytes(other.data), b"x" * 100)
+
+
+def case_whole_recv_signal():
+    """A reader that waits for another one ends by its time, and another connection has
+    readers of its own"""
+    with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock, \
+            lsn.accept()[0] as peer, Absent(Reader.size, mmap.PAGESIZE) as memory:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", 2, 0))
+        other = Reader(sock, peer, memory)
+        expect("the other", other.second.end(), errno.EAGAIN)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", 0, 0))
+        third = Held(sock.recv, 9)
+        third.start()
+        wait("the third waits", lambda: "wait_woken" in third.stack())
+        LIBC.connect(sock.fileno(), struct.pack("=H14x", socket.AF_UNSPEC), 16)
+        expect("the third", third.end(), errno.EPIPE)
+        sock.connect(("10.0.0.2", PORT))
+        with lsn.accept()[0] as second:
+            second.sendall(b"y" * 100)
+            expect("data of the other connection", read_all(sock, 100), b"y" * 100)
+        memory.come()
+        expect("the first", other.first.end(), 0)
+        expect("what it gets", memory.got, mmap.PAGESIZE)
+
+
+def case_whole_recv_removal():
+    """The device waits for neither"""
+    with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock, \
+            lsn.accept()[0] as peer, Removal() as removal, \
+            Absent(Reader.size, mmap.PAGESIZE) as memory:
+        other = Reader(sock, peer, memory)
+        removal.start()
+        wait("the device goes", removal.done)
+        memory.come()
+        expect("the first", other.first.end(), 0)
+        expect("what it gets", memory.map[:memory.got], b"a" * Reader.size)
+        expect("the other", other.second.end(), 0)
+        expect("what that gets", bytes(other.data), b"x" * 100)
 
 
 def case_moved_send():
