@@ -20,6 +20,7 @@
 #include "sdp_rx.h"
 
 #define SDP_RX_PIECE	(256 * 1024)	/* bytes freed together by a reader */
+#define SDP_RX_FAULTS	3		/* in a row, after which nothing could be copied */
 
 /* ---- reading ---- */
 
@@ -66,6 +67,7 @@ struct sdp_read {
 	int copied;
 	int flags;
 	u32 seq;		/* next byte of the stream */
+	u32 faults;		/* since the last byte was copied */
 	long timeo;
 	bool wait;		/* the caller allows waiting; stays set when @timeo is 0 */
 	bool inline_urg;
@@ -237,14 +239,16 @@ static void sdp_rx_end_turn(struct sock *sk)
 
 /*
  * The copy faulted. Fault the pages of the reader's buffer in, without the socket lock;
- * see sdp_conn_fault_in(). Returns 0 to look again, 1 to stop, or -errno.
+ * see sdp_conn_fault_in(). There is memory that never takes a byte although that succeeds,
+ * such as with a tag that does not match. Returns 0 to look again, 1 to stop, or -errno.
  */
 static int sdp_rx_fault_in(struct sock *sk, struct sdp_read *r, u32 len)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
 	size_t left = len;
 
-	if (user_backed_iter(&r->msg->msg_iter)) {
+	if (r->faults++ < SDP_RX_FAULTS &&
+	    user_backed_iter(&r->msg->msg_iter)) {
 		WRITE_ONCE(sdp->rx_away, r);
 		release_sock(sk);
 		left = fault_in_iov_iter_writeable(&r->msg->msg_iter, len);
@@ -323,6 +327,7 @@ static int sdp_rx_piece(struct sock *sk, struct sdp_read *r)
 		used = sdp_rx_copy(sk, r->seq + skip, want, &r->msg->msg_iter);
 		if (unlikely(!used))
 			return sdp_rx_fault_in(sk, r, want);
+		r->faults = 0;
 	}
 	r->copied += used;
 	r->len -= used;

@@ -510,6 +510,22 @@ def case_whole_recv_removal():
         expect("what that gets", bytes(other.data), b"x" * 100)
 
 
+def case_deaf_memory():
+    """Memory that never takes a byte, although it can be brought in, is bad memory"""
+    with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock, \
+            lsn.accept()[0] as peer, \
+            Hold("fault_in_iov_iter_writeable", "held", asleep=1, ret=1, times=50, ms=0) as hold:
+        peer.sendall(b"x" * 100)
+        memory = Absent()
+        memory.map = mmap.mmap(-1, memory.size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        memory.addr = ctypes.addressof(ctypes.c_char.from_buffer(memory.map))
+        thread = Held(memory.use, LIBC.recv, sock, 0)
+        thread.start()
+        expect("recv()", thread.end(), errno.EFAULT)
+        expect("few attempts", 0 < hold.hits() < 10, True)
+        expect("nothing is lost", sock.recv(100), b"x" * 100)
+
+
 def case_moved_send():
     moved(LIBC.send, 0)
 
