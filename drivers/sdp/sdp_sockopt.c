@@ -344,6 +344,7 @@ static u32 sdp_tcp_mss(const struct sock *sk)
 static void sdp_fill_tcp_info(struct sock *sk, struct tcp_info *info)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
+	u64 left;
 
 	memset(info, 0, sizeof(*info));
 	info->tcpi_state = inet_sk_state_load(sk);
@@ -369,11 +370,13 @@ static void sdp_fill_tcp_info(struct sock *sk, struct tcp_info *info)
 	info->tcpi_last_ack_recv = info->tcpi_last_data_recv;
 	info->tcpi_bytes_sent = READ_ONCE(sdp->tx_bytes);
 	info->tcpi_bytes_received = READ_ONCE(sdp->rx_bytes);
-	/* queued and sent data waits for the peer: the rest has arrived */
+	/*
+	 * queued and sent data waits for the peer: the rest has arrived. Some of it may
+	 * have been sent and acknowledged since the other number was read.
+	 */
+	left = max_t(s32, sdp_conn_outq(sk) - info->tcpi_notsent_bytes, 0);
 	info->tcpi_bytes_acked = info->tcpi_bytes_sent -
-				 min_t(u64, info->tcpi_bytes_sent,
-				       sdp_conn_outq(sk) -
-				       info->tcpi_notsent_bytes);
+				 min(info->tcpi_bytes_sent, left);
 	info->tcpi_segs_out = READ_ONCE(sdp->tx_msgs);
 	info->tcpi_segs_in = READ_ONCE(sdp->rx_msgs);
 	release_sock(sk);

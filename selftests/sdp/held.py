@@ -574,6 +574,28 @@ def held_bytes(sock):
     return struct.unpack("i", fcntl.ioctl(sock, SIOCOUTQ, b"\0" * 4))[0]
 
 
+def case_bytes_acked():
+    """Data are sent and acknowledged while TCP_INFO counts: they have not all been lost"""
+    info, length, size = bytearray(232), ctypes.c_int(232), 0
+    with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock:
+        with lsn.accept()[0] as peer, Hold("sdp_conn_outq", "held", asleep=1, ms=40000) as hold:
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    size += sock.send(bytes(1 << 16), socket.MSG_DONTWAIT)
+            # Python would hold all threads up
+            thread = Held(LIBC.getsockopt, sock.fileno(), socket.IPPROTO_TCP, socket.TCP_INFO,
+                          (ctypes.c_char * len(info)).from_buffer(info), ctypes.byref(length))
+            thread.start()
+            hold.wait()
+            read_all(peer, size)
+            time.sleep(0.5)
+            hold.go()
+            expect("TCP_INFO", thread.end(), 0)
+            # tcpi_bytes_acked; the last bytes may not be known to have arrived
+            acked = struct.unpack_from("Q", info, 120)[0]
+            expect(f"{acked} of {size} acknowledged", size // 2 < acked <= size, True)
+
+
 def case_lost_fin():
     """The acknowledgment of DisConn is noticed, though that of a full buffer is asked for
     too late, after it"""

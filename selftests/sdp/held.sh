@@ -68,7 +68,7 @@ over verbs absent_send absent_zerocopy absent_recv killed_send moved_send moved_
 over verbs whole_send whole_send_shutdown whole_send_removal
 over verbs whole_recv whole_recv_signal whole_recv_removal deaf_memory
 over verbs connect_ended no_memory no_memory_again no_memory_waits bind_removal bind_twice
-over verbs no_answer no_pressure lend_mappings zerocopy_mappings
+over verbs no_answer no_pressure lend_mappings zerocopy_mappings bytes_acked
 over verbs other_request
 both net.sdp.zcopy_threshold=65536 net.sdp.zcopy_floor=65536 net.sdp.zcopy_wait=60000000
 both net.sdp.zcopy_pipelined=0
