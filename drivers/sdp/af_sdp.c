@@ -1193,6 +1193,12 @@ static int sdp_set_rcvlowat(struct sock *sk, int val)
 	WRITE_ONCE(sk->sk_rcvlowat, val ? : 1);
 	if (!fixed && val > sk->sk_rcvbuf >> 1)
 		WRITE_ONCE(sk->sk_rcvbuf, val << 1);
+	/*
+	 * Reception queues under this lock, and looks at the mark afterwards
+	 * (sdp_rx_wake()): either we see its bytes, or it sees our mark
+	 */
+	spin_lock_bh(&sdp_sk(sk)->lock);
+	spin_unlock_bh(&sdp_sk(sk)->lock);
 	/* a reader may wait for less than there is */
 	if (sdp_sock_readable(sk) >= sk->sk_rcvlowat)
 		sk->sk_data_ready(sk);

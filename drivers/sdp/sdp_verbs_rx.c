@@ -71,6 +71,9 @@ void sdp_verbs_rx_work(struct work_struct *work)
 	sdp_conn_kick(conn);
 	/* wake readers that wait for more than will come now, without memory */
 	WRITE_ONCE(conn->verbs->rx_grows, false);
+	/* reception queues under this lock, and looks afterwards: one of us sees the other */
+	spin_lock_bh(&sdp_sk(sk)->lock);
+	spin_unlock_bh(&sdp_sk(sk)->lock);
 	if (sdp_sk(sk)->conn == conn &&
 	    sdp_rx_ready(sk, READ_ONCE(sk->sk_rcvlowat)))
 		sk->sk_data_ready(sk);
