@@ -220,6 +220,9 @@ int sdp_zc_sink_avail(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 		zc->tx_void++;
 		return 0;
 	}
+	/* those that the peer has cancelled are gone: this one is not meant */
+	if (!zc->tx_sink.n)
+		zc->tx_unavail = false;
 	if (!sdp_zc_push(zc, &zc->tx_sink, &c->m))
 		return SDP_MIB_BAD_STATE;
 	sdp_zc_crossed(c);
@@ -240,11 +243,15 @@ int sdp_zc_sink_avail(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
  */
 int sdp_zc_sink_unavail(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 {
+	struct sdp_zc *zc = c->conn->zc;
+
 	lockdep_assert_held(&sdp->lock);
-	if (!c->conn->zc->tx_piped)
+	if (!zc->tx_piped)
 		return SDP_MIB_BAD_STATE;
-	if (c->conn->zc->tx_sink.n)
+	if (zc->tx_sink.n) {
+		zc->tx_unavail = true;
 		sdp_conn_ctl(c->conn, SDP_CTL_SINK_ACK);
+	}
 	return 0;
 }
 
@@ -252,20 +259,24 @@ int sdp_zc_sink_unavail(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
  * sdp_zc_sink_ack_due - whether SinkCancelAck has to leave
  * @conn: connection
  *
- * Only if the SinkAvail still waits: it may have been used up since. Nothing is sent
- * after our DisConn. The SinkAvail is dropped in either case.
+ * Only if the SinkAvail still waits: it may have been used up since, and another one may
+ * have come, which is not cancelled. Nothing is sent after our DisConn. The SinkAvail is
+ * dropped in either case.
  *
  * Context: tx_lock.
  */
 bool sdp_zc_sink_ack_due(struct sdp_conn *conn)
 {
 	struct sdp_sock *sdp = sdp_sk(conn->sk);
+	struct sdp_zc *zc = conn->zc;
 	bool due;
 
 	lockdep_assert_held(&conn->tx_lock);
 	spin_lock(&sdp->lock);
-	due = conn->zc->tx_sink.n && conn->tx_fin < SDP_FIN_SENT;
-	conn->zc->tx_sink.n = 0;
+	due = zc->tx_unavail && zc->tx_sink.n;
+	if (due)
+		zc->tx_sink.n = 0;
+	zc->tx_unavail = false;
 	spin_unlock(&sdp->lock);
-	return due;
+	return due && conn->tx_fin < SDP_FIN_SENT;
 }

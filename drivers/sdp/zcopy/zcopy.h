@@ -189,6 +189,7 @@ struct sdp_zc_adverts {
  * @tx_data: messages with payload sent
  * @tx_void: those of them that made a SinkAvail void: the peer does not count these
  * @tx_sink: SinkAvail of the peer that are not void
+ * @tx_unavail: the peer has cancelled those of @tx_sink, if there are any
  * @write_cqe: completion of RDMA Writes
  * @rx_state: enum sdp_zc_rx
  * @rx_taking: a reader is pinning memory, without lock_sock; changes with it
@@ -247,6 +248,7 @@ struct sdp_zc {
 	u32 tx_data;
 	u32 tx_void;
 	struct sdp_zc_adverts tx_sink;
+	bool tx_unavail;
 	struct ib_cqe write_cqe;
 	u8 rx_state;
 	bool rx_taking;
