@@ -194,6 +194,8 @@ static int sdp_send_piece(struct sock *sk, struct msghdr *msg, int flags,
 		return n;
 	if (unlikely(READ_ONCE(conn->error))) {
 		sdp_conn_ended(sk, conn);
+		/* the teardown does not tell them if the socket is disconnected first */
+		sk->sk_state_change(sk);
 		return -EPIPE;
 	}
 	return sdp_tx_wait(sk, timeo, n == -ENOMEM);

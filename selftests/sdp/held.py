@@ -526,6 +526,26 @@ def case_deaf_memory():
         expect("nothing is lost", sock.recv(100), b"x" * 100)
 
 
+def case_sleeping_reader():
+    """A sender finds that the connection has ended, and another thread disconnects the
+    socket before the teardown: a reader does not sleep on"""
+    with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock, \
+            lsn.accept()[0], \
+            Hold("sdp_conn_down_work", "kworker", asleep=1, times=2, ms=60000) as hold:
+        thread = Held(sock.recv, 9)
+        thread.start()
+        wait("it waits for data", lambda: "wait_woken" in thread.stack())
+        sock.setsockopt(socket.IPPROTO_TCP, USER_TIMEOUT, 1000)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                sock.send(bytes(1 << 16), socket.MSG_DONTWAIT)
+        hold.wait()
+        wait("the end", lambda: error_of(sock.send, b"x", socket.MSG_DONTWAIT) not in
+             (0, errno.EAGAIN))
+        LIBC.connect(sock.fileno(), struct.pack("=H14x", socket.AF_UNSPEC), 16)
+        expect("recv()", thread.end(), 0, errno.EPIPE, errno.ENOTCONN)
+
+
 def case_moved_send():
     moved(LIBC.send, 0)
 
