@@ -830,16 +830,12 @@ static void sdp_connect_limit(struct sock *sk)
  */
 static int sdp_connect_failed(struct sock *sk, int err)
 {
-	struct sdp_sock *sdp = sdp_sk(sk);
-
 	sdp_sock_stop_timer(sk);
 	sk->sk_socket->state = SS_UNCONNECTED;
 	sdp_reset_local(sk);
 	err = sdp_connect_turn(sk, err);
 	/* not before poll() would find TCP */
-	spin_lock_bh(&sdp->lock);
-	sdp_sock_set_state(sk, TCP_CLOSE);
-	spin_unlock_bh(&sdp->lock);
+	sdp_sock_set_closed(sk);
 	/* TCP wakes them when it has begun, or they would find that it has not */
 	if (err != SDP_CONNECT_TCP) {
 		sk->sk_state_change(sk);

@@ -183,7 +183,7 @@ static unsigned long sdp_conn_grace(const struct sdp_conn *conn)
 /*
  * An attempt that the peer has not answered. iw_cm_disconnect() would wait for the device to
  * give up, and so many teardowns that wait stop all others of the namespace. In state ERR
- * the device gives up at once.
+ * the device gives up at once; one that cannot get there takes its time, as it would have.
  */
 static void sdp_conn_stop_attempt(struct sdp_conn *conn)
 {
@@ -1522,13 +1522,6 @@ static int sdp_cm_other_port(struct sock *sk, int err, struct sdp_port_walk *w)
 	return sdp_port_next_free(sk, w) ? : err;
 }
 
-static void sdp_cm_set_state(struct sock *sk, int state)
-{
-	spin_lock_bh(&sdp_sk(sk)->lock);
-	sdp_sock_set_state(sk, state);
-	spin_unlock_bh(&sdp_sk(sk)->lock);
-}
-
 /*
  * An attempt, from the port of @w or any. Returns 1 to try again, when there is another
  * one.
@@ -1583,7 +1576,7 @@ static void sdp_cm_none_left(struct sock *sk, int err)
 		SDP_INC_STATS(sock_net(sk), ATTEMPT_FAILS);
 		WRITE_ONCE(sk->sk_err, -err);
 		WRITE_ONCE(sk->sk_shutdown, SHUTDOWN_MASK);
-		sdp_cm_set_state(sk, TCP_CLOSE);
+		sdp_sock_set_closed(sk);
 	}
 	sdp_cm_wake_ended(sk, sk->sk_err);
 }

@@ -539,9 +539,7 @@ bool sdp_fallback_instead(struct sock *sk, int error)
 		return false;
 	SDP_INC_STATS(sock_net(sk), ATTEMPT_FAILS);
 	SDP_INC_STATS(sock_net(sk), TCP_CONNECTS);
-	spin_lock_bh(&sdp->lock);
-	sdp_sock_set_state(sk, TCP_CLOSE);
-	spin_unlock_bh(&sdp->lock);
+	sdp_sock_set_closed(sk);
 	return true;
 }
 

@@ -100,6 +100,19 @@ void sdp_sock_set_state(struct sock *sk, int state)
 }
 
 /**
+ * sdp_sock_set_closed - sk_state becomes TCP_CLOSE
+ * @sk: socket
+ *
+ * Context: any; takes sdp->lock.
+ */
+void sdp_sock_set_closed(struct sock *sk)
+{
+	spin_lock_bh(&sdp_sk(sk)->lock);
+	sdp_sock_set_state(sk, TCP_CLOSE);
+	spin_unlock_bh(&sdp_sk(sk)->lock);
+}
+
+/**
  * sdp_addr_copy - copy an address; IPv4-mapped ones become IPv4
  * @to: where to
  * @sa: AF_INET or AF_INET6

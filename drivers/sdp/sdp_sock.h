@@ -220,6 +220,7 @@ static inline struct mem_cgroup *sdp_sock_charge(const struct sock *sk)
 /* sdp_sock.c */
 void sdp_bound_del(struct sdp_sock *sdp);
 void sdp_sock_set_state(struct sock *sk, int state);
+void sdp_sock_set_closed(struct sock *sk);
 void sdp_addr_copy(union sdp_addr *to, const struct sockaddr *sa);
 void sdp_addr_to_v6(const union sdp_addr *a, struct in6_addr *v6);
 void sdp_sock_set_local(struct sock *sk, const struct sockaddr *sa);
