@@ -257,6 +257,14 @@ static void hyb_sq_retire(struct hyb_qp *qp)
 	hyb_sq_emit(qp, &slot);
 }
 
+static void hyb_sq_retire_done(struct hyb_qp *qp)
+{
+	struct hyb_sq *sq = &qp->sq;
+
+	while (sq->get != sq->tx && hyb_sq_slot(sq, sq->get)->done)
+		hyb_sq_retire(qp);
+}
+
 /**
  * hyb_sq_complete - a request is finished
  * @qp: queue pair
@@ -272,14 +280,12 @@ static void hyb_sq_retire(struct hyb_qp *qp)
 void hyb_sq_complete(struct hyb_qp *qp, u32 slot, u32 bytes,
 		     enum siw_wc_status status)
 {
-	struct hyb_sq *sq = &qp->sq;
-	struct hyb_sq_slot *s = hyb_sq_slot(sq, slot);
+	struct hyb_sq_slot *s = hyb_sq_slot(&qp->sq, slot);
 
 	s->bytes = bytes;
 	s->status = status;
 	s->done = true;
-	while (sq->get != sq->tx && sq->slot[sq->get & sq->mask].done)
-		hyb_sq_retire(qp);
+	hyb_sq_retire_done(qp);
 }
 
 /**
@@ -317,18 +323,21 @@ void hyb_sq_unlent(struct hyb_qp *qp, u64 pos)
 {
 	struct hyb_sq *sq = &qp->sq;
 	struct hyb_sq_slot *s;
+	u32 i;
 
-	while (sq->get != sq->tx) {
-		s = &sq->slot[sq->get & sq->mask];
-		if (s->lent && s->end <= pos) {
-			s->lent = false;
-			s->done = true;
-			sq->nlent--;
-		}
-		if (!s->done)
+	/* behind a Read, too: no acknowledgment needs to follow its end */
+	for (i = sq->get; sq->nlent && i != sq->tx; i++) {
+		s = hyb_sq_slot(sq, i);
+		if (!s->lent)
+			continue;
+		/* the positions of later ones are higher */
+		if (s->end > pos)
 			break;
-		hyb_sq_retire(qp);
+		s->lent = false;
+		s->done = true;
+		sq->nlent--;
 	}
+	hyb_sq_retire_done(qp);
 }
 
 /* ------------------------------------------------ receive queue, engine side */

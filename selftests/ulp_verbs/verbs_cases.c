@@ -629,6 +629,69 @@ static void uv_case_image(struct uv_conn *c)
 	      "a Send out of the kernel's image: %d", err);
 }
 
+/*
+ * A Read, whose answer waits behind a Send for which there is no receive, and a Send
+ * by reference, which is acknowledged meanwhile. Nothing more need come from the peer when
+ * the answer is taken.
+ */
+static int uv_behind(struct uv_conn *c, struct uv_two *t, struct uv_wait *w)
+{
+	struct ib_sge sink = {
+		.addr = t->a.mr->iova,
+		.length = t->a.mr->length,
+		.lkey = t->a.mr->lkey,
+	};
+	struct ib_rdma_wr read = {
+		.wr = { .opcode = IB_WR_RDMA_READ, .sg_list = &sink, .num_sge = 1 },
+		.remote_addr = t->b.mr->iova,
+		.rkey = t->b.mr->rkey,
+	};
+	struct ib_sge from = {
+		.addr = c->a.dma,
+		.length = 1000,
+		.lkey = c->a.pd->local_dma_lkey,
+	};
+	struct ib_send_wr send = {
+		.opcode = IB_WR_SEND,
+		.sg_list = &from,
+		.num_sge = 1,
+	};
+	struct ib_send_wr empty = { .opcode = IB_WR_SEND };
+	int err;
+
+	err = uv_post(&c->b, &empty, &w[0]);
+	err = err ?: uv_post_recv(&c->b, c->b.dma, UV_BUF, &w[1]);
+	err = err ?: uv_post(&c->a, &read.wr, &w[2]);
+	err = err ?: uv_post(&c->a, &send, &w[3]);
+	err = err ?: uv_wait(&w[0]);
+	err = err ?: uv_wait(&w[1]);
+	/* the acknowledgment, and the answer */
+	msleep(1000);
+	kt_ok(!err && !completion_done(&w[2].done) && !completion_done(&w[3].done),
+	      "a Read and a Send wait: %d", err);
+	err = err ?: uv_post_recv(&c->a, c->a.dma, UV_BUF, &w[4]);
+	err = err ?: uv_wait(&w[4]);
+	return err ?: uv_wait(&w[2]);
+}
+
+static void uv_case_behind(struct uv_conn *c)
+{
+	struct uv_two t = {};
+	struct uv_wait w[5];
+	int err;
+
+	if (uv_two_up(&t, c, 1, UV_ACCESS)) {
+		err = uv_behind(c, &t, w);
+		kt_ok(!err, "the Read completes: %d", err);
+		err = err ?: uv_wait(&w[3]);
+		kt_ok(!err, "the Send behind it completes, too: %d", err);
+	}
+	/* what is left completes into our stack */
+	ib_drain_qp(c->a.id->qp);
+	ib_drain_qp(c->b.id->qp);
+	uv_two_down(&t);
+}
+
 static void uv_case(const char *name, void (*run)(struct uv_conn *c), bool srq)
 {
 	struct uv_conn *c = kzalloc(sizeof(*c), GFP_KERNEL);
@@ -676,4 +739,5 @@ void uv_refer_cases(void)
 {
 	uv_case("two pages", uv_case_two_pages, false);
 	uv_case("image", uv_case_image, false);
+	uv_case("behind a Read", uv_case_behind, false);
 }
