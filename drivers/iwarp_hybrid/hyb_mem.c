@@ -663,6 +663,23 @@ static int hyb_mem_replace(struct hyb_mem *mem, u64 start, u64 len, u64 va,
 	return 0;
 }
 
+/*
+ * Another index for a region that is not live. There are only 256 keys, but of the new
+ * index none was looked up yet: a Read in another domain that is being answered does
+ * not go on here.
+ */
+static int hyb_mem_rename(struct hyb_mem *mem)
+{
+	u32 old = mem->stag;
+	int err = hyb_mem_insert(mem);
+
+	if (err)
+		mem->stag = old;
+	else
+		xa_erase(&mem->dev->mems, HYB_STAG_INDEX(old));
+	return err;
+}
+
 /**
  * hyb_rereg_user_mr - ib_device_ops.rereg_user_mr
  * @ibmr: region of a user
@@ -676,7 +693,7 @@ static int hyb_mem_replace(struct hyb_mem *mem, u64 start, u64 len, u64 va,
  *
  * The region gets another key, so what has been looked up by the old one, with
  * other rights, is void. After an error it stays as it was, but with new memory
- * that cannot be had it is invalid.
+ * or an index for a new domain that cannot be had it is invalid.
  *
  * Return: NULL, the region stays the same object; or error pointer.
  */
@@ -704,9 +721,13 @@ static struct ib_mr *hyb_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 		if (err)
 			return ERR_PTR(err);
 	}
-	mem->access = access & HYB_ACCESS_MASK;
-	if (flags & IB_MR_REREG_PD)
+	if (flags & IB_MR_REREG_PD) {
+		err = hyb_mem_rename(mem);
+		if (err)
+			return ERR_PTR(err);
 		mem->pd = pd;
+	}
+	mem->access = access & HYB_ACCESS_MASK;
 	WRITE_ONCE(mem->stag, ib_inc_rkey(mem->stag));
 	ibmr->lkey = mem->stag;
 	ibmr->rkey = mem->stag;

@@ -823,7 +823,8 @@ static void test_rereg(void)
 {
 	struct hyb_mem *mem;
 	struct ib_mr *mr;
-	u32 key;
+	u32 random[2] = {};
+	u32 key, i;
 
 	reset();
 	mr = user_mr(500, 100, IB_ACCESS_LOCAL_WRITE);
@@ -846,6 +847,14 @@ static void test_rereg(void)
 	CHECK(mem->access == ALL && mem->va == 500);
 	CHECK_EQ(get(&other_pd, mr->rkey, 500, 100, ALL), HYB_MEM_OK);
 	CHECK_EQ(get(&pd, mr->rkey, 500, 100, 0), HYB_MEM_PD);
+	/* and what another domain has looked up stays void, however often it changes */
+	key = mr->rkey;
+	env.random = random;
+	for (i = 0; i < 300; i++) {
+		random[0] = 0x8000001 + i;
+		CHECK_EQ(rereg(mr, IB_MR_REREG_PD, 1, 1, 0, i & 1 ? &other_pd : &pd), 0);
+		CHECK_EQ(hyb_mem_hold(mem, key, 500, 1, 0), HYB_MEM_STAG);
+	}
 	/* memory */
 	env.umem.nr = 2;
 	env.umem_offset = 60;
