@@ -168,7 +168,8 @@ static u32 hyb_fast_segs(struct hyb_qp *qp, struct hyb_fast_src *src, u64 end)
 	u32 ulpdu, pay, nr;
 
 	for (nr = 0; tx->s.pos < end; nr++) {
-		ulpdu = hyb_stream_fill(&tx->s, src->hdr_len + src->run);
+		ulpdu = hyb_stream_fill(&tx->s, min_t(u32, src->hdr_len + src->run,
+						      MPA_ULPDU_MAX));
 		pay = ulpdu - src->hdr_len;
 		if (!ulpdu || pay == src->left)
 			break;
