@@ -495,12 +495,15 @@ static int hnic_register(struct net_device *netdev, bool has_address)
 
 	if (!has_address)
 		eth_hw_addr_random(netdev);
+	/*
+	 * NAPI has threads of its own: the host's work is apart from the engines'. Later
+	 * the core wants the lock of the device.
+	 */
+	netif_threaded_enable(netdev);
 	err = register_netdevice(netdev);
 	if (err)
 		return err;
 	netif_carrier_off(netdev);
-	/* NAPI has threads of its own: the host's work is apart from the engines' */
-	netif_threaded_enable(netdev);
 	return 0;
 }
 
