@@ -32,6 +32,7 @@
 #include <linux/hrtimer.h>
 #include <linux/netdevice.h>
 #include <linux/rhashtable.h>
+#include <linux/sched/isolation.h>
 #include <linux/smp.h>
 #include <linux/u64_stats_sync.h>
 
@@ -117,6 +118,12 @@ struct hnic_pkt {
 	u8 csum_ok:1;
 	u8 verdict:1;
 };
+
+/* Where a thread for @cpu may run; -1: as those of the kernel, not on isolated CPUs */
+static inline const struct cpumask *hnic_cpus(int cpu)
+{
+	return cpu < 0 ? housekeeping_cpumask(HK_TYPE_KTHREAD) : cpumask_of(cpu);
+}
 
 static inline u8 *hnic_pkt_data(const struct hnic_pkt *p)
 {

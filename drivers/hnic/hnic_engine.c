@@ -45,11 +45,6 @@ static void hnic_engine_sleep(struct hnic_engine *e, u64 until)
 		schedule_hrtimeout_range(&expires, 0, HRTIMER_MODE_ABS);
 }
 
-static const struct cpumask *hnic_engine_cpus(int cpu)
-{
-	return cpu < 0 ? cpu_possible_mask : cpumask_of(cpu);
-}
-
 /*
  * Linux 7 lets a new thread run anywhere, whatever its creator has set, so the thread pins
  * itself; again if hnic_engine_pin() has chosen another CPU meanwhile.
@@ -59,7 +54,7 @@ static void hnic_engine_begin(const struct hnic_engine *e)
 	int cpu, set = -1;
 
 	while ((cpu = READ_ONCE(e->cpu)) != set) {
-		set_cpus_allowed_ptr(current, hnic_engine_cpus(cpu));
+		set_cpus_allowed_ptr(current, hnic_cpus(cpu));
 		set = cpu;
 	}
 }
@@ -163,7 +158,7 @@ int hnic_engine_pin(struct hnic_engine *e, int cpu)
 	/* first, for hnic_engine_begin() */
 	WRITE_ONCE(e->cpu, cpu);
 	if (e->task)
-		ret = set_cpus_allowed_ptr(e->task, hnic_engine_cpus(cpu));
+		ret = set_cpus_allowed_ptr(e->task, hnic_cpus(cpu));
 	if (ret)
 		WRITE_ONCE(e->cpu, was);
 	return ret;

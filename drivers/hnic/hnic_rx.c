@@ -489,8 +489,7 @@ int hnic_queue_pin(struct hnic_queue *q, int cpu)
 	 */
 	thread = q->dev->tx.task ? READ_ONCE(q->napi.thread) : NULL;
 	if (thread)
-		ret = set_cpus_allowed_ptr(thread, cpu < 0 ? cpu_possible_mask :
-					   cpumask_of(cpu));
+		ret = set_cpus_allowed_ptr(thread, hnic_cpus(cpu));
 	if (ret)
 		return ret;
 	WRITE_ONCE(q->cpu, cpu);

@@ -31,6 +31,12 @@ static bool hnic_allowed(struct device *dev)
 	return ns_capable(dev_net(to_net_dev(dev))->user_ns, CAP_NET_ADMIN);
 }
 
+/* As for rps_cpus: the namespace's owner has no say in where the kernel's threads run */
+static bool hnic_cpus_allowed(void)
+{
+	return capable(CAP_NET_ADMIN);
+}
+
 /*
  * Tell an administrator, who sees EINVAL alone, what a file takes; not the owner of a user
  * namespace, who cannot read the log, and would use up what all others may write there.
@@ -205,7 +211,7 @@ static ssize_t hnic_engine_cpu_store(struct hnic_engine *e,
 	struct device *dev = &e->dev->netdev->dev;
 	int val, err;
 
-	if (!hnic_allowed(dev))
+	if (!hnic_cpus_allowed())
 		return -EPERM;
 	if (kstrtoint(buf, 0, &val) || hnic_parse_cpu(val, &val))
 		return hnic_refused(dev, attr->attr.name,
@@ -264,7 +270,7 @@ static ssize_t queue_cpus_store(struct device *dev,
 	int cpu[HNIC_QUEUES];
 	int i, n, err = 0;
 
-	if (!hnic_allowed(dev))
+	if (!hnic_cpus_allowed())
 		return -EPERM;
 	n = hnic_parse_list(buf, cpu, min(hd->nqueues, HNIC_QUEUES), -1,
 			    nr_cpu_ids - 1);

@@ -8,7 +8,7 @@
 . "$(dirname "$0")/../lib/lib.sh"
 
 need ethtool iperf3 unshare
-ktap_plan 54
+ktap_plan 55
 modprobe hnic
 
 pair() { ip link add ha type hnic peer name hb; }
@@ -113,6 +113,11 @@ ktap_is "the owner of a user namespace writes no log" "$(unshare -Urnm sh -c '
 	mount -t sysfs none /sys && ip link add hx type hnic peer name hy || exit
 	echo x >/sys/class/net/hx/hnic/rate' 2>&1) $(dmesg | grep -c "hx: rate takes")" \
 	"sh: line 3: echo: write error: Invalid argument 0"
+# shellcheck disable=SC2016 # for the other shell
+ktap_is "nor chooses CPUs of the kernel's threads" "$(unshare -Urnm sh -c '
+	mount -t sysfs none /sys && ip link add hx type hnic peer name hy || exit
+	for f in tx_cpu rx_cpu queue_cpus; do echo 0 >/sys/class/net/hx/hnic/$f; done' 2>&1 |
+	grep -c "not permitted")" 3
 set_knob tx_cpu 0
 set_knob queue_cpus "0 0"
 ktap_is "CPUs can be set" "$(knob tx_cpu) $(knob queue_cpus)" "0 0 0 $(knob queue_cpus | cut -d' ' -f3-)"
