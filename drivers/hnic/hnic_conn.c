@@ -527,14 +527,15 @@ static void hnic_conn_key(struct hnic_tuple *key,
 	key->ipv6 = conn->family == AF_INET6;
 }
 
+/* The former connection with these addresses may have packets under way: -EEXIST then */
 static int hnic_conn_insert(struct hnic_dev *hd, struct hnic_conn *hc)
 {
 	int err = -ENOSPC;
 
 	mutex_lock(&hd->conn_lock);
 	if (hd->nconns < READ_ONCE(hd->link.knob[HNIC_MAX_CONNS]))
-		err = rhashtable_insert_fast(&hd->conns, &hc->node,
-					     hnic_conn_params);
+		err = rhashtable_lookup_insert_fast(&hd->conns, &hc->node,
+						    hnic_conn_params);
 	if (!err)
 		WRITE_ONCE(hd->nconns, hd->nconns + 1);
 	mutex_unlock(&hd->conn_lock);
