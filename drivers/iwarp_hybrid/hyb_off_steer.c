@@ -302,15 +302,15 @@ static void hyb_off_filter_change(struct hyb_off_conn *o, u32 max)
 }
 
 /*
- * As hyb_off_filter_change(), with RTNL; a device that is gone has no filters any more.
- * Context: process, no lock.
+ * As hyb_off_filter_change(), with RTNL; a device that is gone has no filters any more,
+ * and the driver of one that sleeps must not be called. Context: process, no lock.
  */
 static void hyb_off_filter_set(struct hyb_off_conn *o, u32 max)
 {
 	struct net_device *netdev = o->netdev;
 
 	rtnl_lock();
-	if (netdev->reg_state == NETREG_REGISTERED) {
+	if (netdev->reg_state == NETREG_REGISTERED && netif_device_present(netdev)) {
 		netdev_lock_ops(netdev);
 		hyb_off_filter_change(o, max);
 		netdev_unlock_ops(netdev);
