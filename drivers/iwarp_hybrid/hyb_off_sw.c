@@ -20,6 +20,7 @@
 #include <linux/ipv6.h>
 #include <linux/skbuff.h>
 #include <net/dst.h>
+#include <net/ip.h>
 #include <net/ip6_checksum.h>
 #include <net/ipv6.h>
 #include <net/tcp.h>
@@ -52,6 +53,27 @@ static bool hyb_off_plain(const struct sk_buff *skb)
 	}
 }
 
+/* Is it a part of a packet of TCP? IP has computed the checksum before: it is too late. */
+static bool hyb_off_cut(const struct sk_buff *skb)
+{
+	const struct frag_hdr *fh;
+	struct frag_hdr buf;
+
+	switch (vlan_get_protocol(skb)) {
+	case htons(ETH_P_IP):
+		return ip_is_fragment(ip_hdr(skb)) &&
+		       ip_hdr(skb)->protocol == IPPROTO_TCP;
+	case htons(ETH_P_IPV6):
+		if (ipv6_hdr(skb)->nexthdr != NEXTHDR_FRAGMENT)
+			return false;
+		fh = skb_header_pointer(skb, skb_network_offset(skb) +
+					sizeof(struct ipv6hdr), sizeof(buf), &buf);
+		return fh && fh->nexthdr == IPPROTO_TCP;
+	default:
+		return false;
+	}
+}
+
 /* Find the payload of a packet with a TCP header; false if there is none */
 static bool hyb_off_payload(const struct sk_buff *skb,
 			    struct hyb_off_payload *pl)
@@ -70,12 +92,24 @@ static bool hyb_off_payload(const struct sk_buff *skb,
 	return true;
 }
 
+/* NICs know one tag, of the usual type; a layer on the way may have given it others */
+static bool hyb_off_one_tag(const struct sk_buff *skb)
+{
+	if (skb_vlan_tag_present(skb))
+		return skb->vlan_proto == htons(ETH_P_8021Q) &&
+		       !eth_type_vlan(skb->protocol);
+	return skb->protocol != htons(ETH_P_8021AD) &&
+	       skb_network_offset(skb) <= VLAN_ETH_HLEN;
+}
+
 /* Has a plain packet the addresses and ports by which the NIC knows it? */
 static bool hyb_off_known(const struct iwarp_offload_conn *c,
 			  const struct sk_buff *skb)
 {
 	const struct tcphdr *th = tcp_hdr(skb);
 
+	if (!hyb_off_one_tag(skb))
+		return false;
 	if (th->source != c->sport || th->dest != c->dport)
 		return false;
 	if (c->family == AF_INET)
@@ -99,6 +133,29 @@ bool hyb_off_wraps(struct sock *sk)
 	wraps = hyb_off_dst_wraps(rcu_dereference(sk->sk_dst_cache));
 	rcu_read_unlock();
 	return wraps;
+}
+
+/*
+ * May filters of the device that the route leads to send copies elsewhere? These have no
+ * socket, so that the hook does not see them.
+ */
+static bool hyb_off_copies(const struct sock *sk)
+{
+	const struct dst_entry *dst;
+	bool copies = false;
+
+	rcu_read_lock();
+	dst = rcu_dereference(sk->sk_dst_cache);
+#if defined(CONFIG_NET_XGRESS)
+	copies = dst && rcu_access_pointer(dst->dev->tcx_egress);
+#elif defined(CONFIG_NET_CLS_ACT)
+	copies = dst && rcu_access_pointer(dst->dev->miniq_egress);
+#endif
+#ifdef CONFIG_NETFILTER_EGRESS
+	copies |= dst && rcu_access_pointer(dst->dev->nf_hooks_egress);
+#endif
+	rcu_read_unlock();
+	return copies;
 }
 
 /*
@@ -260,7 +317,8 @@ struct sk_buff *hyb_off_leaves(struct sock *sk, struct sk_buff *skb)
 		return skb;
 	/* as IP does next: it looks up a route that is outdated */
 	inet_csk(sk)->icsk_af_ops->rebuild_header(sk);
-	return hyb_off_wraps(sk) ? hyb_off_serve(o, sk, skb, &pl) : skb;
+	return hyb_off_wraps(sk) || hyb_off_copies(sk) ?
+	       hyb_off_serve(o, sk, skb, &pl) : skb;
 }
 
 /*
@@ -323,7 +381,7 @@ static bool hyb_off_fresh(struct hyb_off_conn *o, const struct sk_buff *skb,
  *
  * Packets for the NIC that finishes them are marked, so that it can drop those
  * that come to it when it does not know the connection any more. Those with other
- * addresses, by NAT, it does not know.
+ * addresses, by NAT, or with other tags, it does not know.
  *
  * Return: the packet, a finished copy of it, or NULL: it was dropped.
  */
@@ -335,6 +393,8 @@ struct sk_buff *hyb_off_validate(struct sock *sk, struct net_device *dev,
 
 	if (!READ_ONCE(o->ring.nr))
 		return hyb_off_stale(o, skb) ? hyb_off_drop(o, skb) : skb;
+	if (hyb_off_cut(skb))
+		return hyb_off_drop(o, skb);
 	if (!hyb_off_plain(skb))
 		return hyb_off_hidden(sk, dev, skb) ? hyb_off_drop(o, skb) :
 						      skb;

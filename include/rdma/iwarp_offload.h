@@ -17,8 +17,8 @@
  * are marked with skb->decrypted. Others are final; software has finished those
  * that leave by another device, or after the engine was switched off
  * (sk_validate_xmit_skb). A copy that was made on the way there is neither: for
- * unmarked packets tx_fill() does what is missing. A marked packet of a connection
- * that the driver does not know (any more) must be dropped.
+ * unmarked packets tx_fill() does what is missing. A marked packet that the driver
+ * cannot read, or of a connection that it does not know (any more), must be dropped.
  *
  * Receive. The driver looks up the connection, follows the FPDUs of the
  * in-sequence stream and sets skb->decrypted on a packet that consists of

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""For foreign.sh: a connection from 10.0.0.1 to 10.0.0.2, and packets like its own
+"""For foreign.sh and offload.sh: a connection from 10.0.0.1 to 10.0.0.2, and packets like its own
 
 foreign.py serve                           at port 5299; says how much came
 foreign.py connect                         sends 40000 bytes for each line read
 foreign.py send DEV SRC DST PORT SEQ TEXT  a packet from PORT, TEXT 100 times
 foreign.py watch PORT                      on vb: what such packets hold, and all
                                            that the connection acknowledges
+foreign.py final DEV                       how packets with payload come: "final", or
+                                           "open" if a CRC is missing at their end
 """
 import socket
 import struct
@@ -70,6 +72,21 @@ def watch(port):
             text = data[54:]
             same = text.isalpha() and text == text[:1] * 100
             print("text", chr(text[0]) if same else text.hex(), flush=True)
+
+
+def final(dev):
+    s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+    s.bind((dev, 3))
+    print("watching", flush=True)
+    while True:
+        data, info = s.recvfrom(70000)
+        ip = data[14:]
+        if info[2] == socket.PACKET_OUTGOING or ip[0] != 0x45 or ip[9] != 6:
+            continue
+        length, = struct.unpack("!H", ip[2:4])
+        payload = ip[20 + (ip[32] >> 4) * 4:length]
+        if payload and not payload.startswith(b"MPA ID "):
+            print("final" if any(payload[-4:]) else "open", flush=True)
 
 
 globals()[sys.argv[1]](*sys.argv[2:])

@@ -8,6 +8,8 @@
 # shellcheck source=selftests/hnic/lib.bash
 . "$(dirname "$0")/lib.bash"
 need_research
+need python3
+TOOL=$(dirname "$0")/foreign.py
 
 # profile NAME BYTES
 profile() {
@@ -127,15 +129,64 @@ queued() {
 	in_b tc qdisc del dev vb root
 }
 
+# filled NUMBER: the NIC of the server has filled in so many CRCs
+filled() { [ "$(stat_of b tx_engine_crc_filled)" -ge "$1" ]; }
+
+# none_open DESCRIPTION: of the packets that foreign.py has seen
+none_open() {
+	ktap_is "$1 ($(grep -c final "$BG_LOG") are final)" "$(grep -c open "$BG_LOG")" 0
+}
+
+# Copies that leave by another device, where they cannot be finished
+copied_away() {
+	in_b ip link add dup0 type veth peer name dup1 &&
+		in_b ip link set dup0 up && in_b ip link set dup1 up || return
+	start_bg b python3 "$TOOL" final dup1
+	wait_for 20 said watching
+	local seen=$BG_PID log=$BG_LOG
+	in_b tc qdisc add dev vb clsact
+	in_b tc filter add dev vb egress matchall action mirred egress mirror dev dup0
+	ktap_check "packets are copied to another device" transfer "$bytes"
+	in_b tc qdisc del dev vb clsact
+	BG_LOG=$log
+	none_open "no copy leaves with its CRC missing"
+	stop_bg "$seen"
+	in_b ip link del dup0
+}
+
+# Packets that get a tag which the NIC does not know, on their way to it
+tagged() {
+	local rc seen log client
+
+	start_bg a python3 "$TOOL" final va
+	wait_for 20 said watching
+	seen=$BG_PID log=$BG_LOG
+	serve
+	start_bg a timeout 90 sdp-run xfer -h "$SERVER" -p "$port" -n 8000000 -d 8000000 -t 80
+	client=$BG_PID
+	wait_for 30 filled $(($(stat_of b tx_engine_crc_filled) + 50))
+	in_b tc qdisc add dev vb clsact
+	in_b tc filter add dev vb egress matchall action vlan push id 5 protocol 802.1ad ||
+		ktap_diag "no tags"
+	nap 2
+	in_b tc qdisc del dev vb clsact
+	wait "$client"
+	rc=$?
+	ktap_is "the data arrive after a while with tags" $rc 0
+	stop_bg "$SERVER_PID"
+	BG_LOG=$log
+	none_open "no packet leaves with a tag and without its CRC"
+	stop_bg "$seen"
+}
+
 NET_MTU=9000
 start
 for p in offload-contig offload-sg hybrid; do
 	profile "$p" "$bytes"
 	queued "$p"
 done
-
-# filled NUMBER: the NIC of the server has filled in so many CRCs
-filled() { [ "$(stat_of b tx_engine_crc_filled)" -ge "$1" ]; }
+copied_away
+tagged
 
 # A second each way, all of a sudden, is longer than TCP waits for an acknowledgment once
 # the packet has left: what it sends again is not yet with the NIC when that comes

@@ -43,7 +43,7 @@ GUEST_MODULES=(
 	virtio_pci virtio_console 9p 9pnet_virtio overlay
 	ib_core ib_uverbs rdma_ucm rdma_cm iw_cm rdma_rxe smc smc_diag
 	veth dummy tun bridge 8021q macvlan ifb sch_netem sch_tbf sch_fq sch_prio
-	sch_ingress cls_u32 cls_matchall act_gact act_mirred act_nat act_pedit
+	sch_ingress cls_u32 cls_matchall act_gact act_mirred act_nat act_pedit act_vlan
 	xfrm_user esp4 authenc crypto_null iptable_filter xt_owner
 	tcp_diag udp_diag inet_diag unix_diag af_packet af_packet_diag
 	crc32c-intel crc32c_generic libcrc32c crc32-pclmul
