@@ -714,6 +714,7 @@ static bool hyb_cep_fall_back(struct hyb_cep *cep)
 	hyb_tcp_release(cep, true);
 	cep->rev = MPA_REV_1;
 	if (hyb_cep_dial(cep)) {
+		hyb_stats_inc(cep->dev, HYB_ST_CM_ABORT);
 		hyb_cep_unbind(cep);
 		hyb_upcall_reply(cep, -ECONNRESET, false);
 		hyb_cep_dead(cep);

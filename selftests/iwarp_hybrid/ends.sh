@@ -219,4 +219,30 @@ start_bg a hyb-target -c -1 -h $SERVER -p $PORT
 ktap_check "late: asked once more" wait_for 20 times $((++asked)) asked
 decide
 ktap_check "late: connected" wait_for 20 said connected
+
+stop_bg "$BG_PID"
+ktap_check "late: no queue pair is left at the end" wait_for 20 no_queue_pairs
+
+# A peer that knows no revision 2 closes, and there is no memory to ask again
+remember
+start_bg a timeout 60 python3 -c '
+import os, socket, time
+s = socket.create_server(("10.0.0.1", 7952)).accept()[0]
+assert s.recv(20)
+print("asked", flush=True)
+while not os.path.exists("/run/close"):
+    time.sleep(0.01)
+'
+PEER=$BG_LOG
+wait_port a 7952
+start_bg b hyb-target -c -h 10.0.0.1 -p 7952
+ktap_check "a second attempt: the peer is asked" wait_for 20 said asked "$PEER"
+if hold hyb_tcp_create kworker asleep=1 ret=-12; then
+	touch /run/close
+	ended "no memory for a second attempt" rdb 0 1
+	ktap_is "no memory for a second attempt: it was tried" "$(hold_hits)" 1
+	hold_end
+else
+	ktap_skip "no memory for a second attempt" "no probes"
+fi
 ktap_done
