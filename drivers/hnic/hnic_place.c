@@ -24,6 +24,9 @@
 /* Shorter payload stays in the packet: to copy it costs no more than one more fragment */
 #define HNIC_PLACE_MIN	64
 
+/* Look-ups for one packet, which has no more pieces. Each may walk all buffers. */
+#define HNIC_PLACE_TRIES	MAX_SKB_FRAGS
+
 #define HNIC_TAG_HEAD	(MPA_LEN_SIZE + DDP_TAGGED_LEN)
 
 /* ------------------------------------------------------------- in sequence */
@@ -161,12 +164,15 @@ static bool hnic_plan_stay(struct hnic_plan *plan, u32 to)
 static bool hnic_plan_go(struct hnic_plan *plan,
 			 const struct iwarp_offload_buf *buf, u64 off, u32 len)
 {
-	u32 mask = (1U << buf->shift) - 1, n;
+	u32 size = 1U << buf->shift, in, n;
 	void *addr;
 
 	for (off += buf->off; len; off += n, len -= n) {
-		addr = buf->page[off >> buf->shift] + (off & mask);
-		n = min_t(u32, len, PAGE_SIZE - offset_in_page(addr));
+		in = off & (size - 1);
+		addr = buf->page[off >> buf->shift] + in;
+		/* the next piece may be elsewhere, and the packet holds one page */
+		n = min_t(u32, size - in, PAGE_SIZE - offset_in_page(addr));
+		n = min(n, len);
 		if (!hnic_plan_add(plan, virt_to_page(addr),
 				   offset_in_page(addr), n))
 			return false;
@@ -299,6 +305,7 @@ static void hnic_place_fpdus(struct hnic_dev *hd, struct hnic_place *pl,
 		.ivl = conn->rx_ivl,
 	};
 	struct iwarp_offload_buf *buf;
+	u32 tries = HNIC_PLACE_TRIES;
 	bool placed;
 	u32 n;
 
@@ -309,7 +316,8 @@ static void hnic_place_fpdus(struct hnic_dev *hd, struct hnic_place *pl,
 			break;
 		if (!hnic_seg_parse(p, &s))
 			continue;
-		buf = hnic_place_find(pl, &s);
+		buf = tries ? hnic_place_find(pl, &s) : NULL;
+		tries -= !!tries;
 		placed = buf && hnic_place_seg(plan, &s, buf);
 		trace_hnic_place(conn, s.stag, s.to, s.len, placed);
 		if (!placed) {

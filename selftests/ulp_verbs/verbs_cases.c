@@ -189,6 +189,62 @@ static void uv_case_too_large(struct uv_conn *c)
 	free_pages((unsigned long)buf, 1);
 }
 
+#define UV_HALF		(PAGE_SIZE / 2)
+
+/* Only the first half of each page of @m, in pieces of half a page */
+static int uv_map_halves(struct uv_mr *m, struct scatterlist *sg, unsigned int n)
+{
+	struct scatterlist *from;
+	unsigned int i;
+
+	sg_init_table(sg, n);
+	for_each_sg(m->sgt.sgl, from, n, i)
+		sg_set_page(&sg[i], sg_page(from), UV_HALF, 0);
+	if (ib_dma_map_sg(m->end->id->device, sg, n, DMA_BIDIRECTIONAL) != n)
+		return -EIO;
+	return ib_map_mr_sg(m->mr, sg, n, NULL, UV_HALF) == n ? 0 : -EINVAL;
+}
+
+/* The first half of each page is of @seed, from the beginning of what was sent */
+static bool uv_halves_are(struct uv_mr *m, u32 seed, u32 rest)
+{
+	struct scatterlist *sg;
+	unsigned int i;
+	bool ok = true;
+
+	for_each_sg(m->sgt.sgl, sg, m->n, i)
+		ok &= uv_check(sg_virt(sg), UV_HALF, (u64)i * UV_HALF, seed) &&
+		      uv_check(sg_virt(sg) + UV_HALF, UV_HALF,
+			       (u64)i * PAGE_SIZE + UV_HALF, rest);
+	return ok;
+}
+
+/* Pieces of a region may be smaller than a page. The rest of the page is not in it. */
+static void uv_case_halves(struct uv_conn *c)
+{
+	struct scatterlist sg[4];
+	struct uv_two t = {};
+	u32 i;
+
+	if (uv_two_up(&t, c, ARRAY_SIZE(sg), UV_ACCESS) &&
+	    kt_ok(!uv_mr_inv(&t.b) &&
+		  !uv_map_halves(&t.b, sg, ARRAY_SIZE(sg)) &&
+		  !uv_mr_reg(&t.b, UV_ACCESS), "halves of pages are registered")) {
+		/* a NIC that places learns of the region by the first one */
+		for (i = 5; i < 8; i++) {
+			uv_mr_fill(&t.a, i);
+			uv_mr_fill(&t.b, 9);
+			kt_ok(!uv_rdma(&c->a, IB_WR_RDMA_WRITE, t.a.mr->iova,
+				       t.a.mr->lkey, t.b.mr->length,
+				       t.b.mr->iova, t.b.mr->rkey) &&
+			      !uv_sync(c), "Write");
+			kt_ok(uv_halves_are(&t.b, i, 9),
+			      "it changes the halves alone");
+		}
+	}
+	uv_two_down(&t);
+}
+
 /* The peer invalidates region b by a Send of 1000 bytes */
 static bool uv_send_inv(struct uv_conn *c, struct uv_two *t, struct uv_wait *w)
 {
@@ -716,6 +772,7 @@ void uv_cases(void)
 	uv_case("Read refused", uv_case_read_refused, false);
 	uv_case("registered twice", uv_case_twice, false);
 	uv_case("too large", uv_case_too_large, false);
+	uv_case("halves of pages", uv_case_halves, false);
 	uv_case("remote invalidate", uv_case_send_inv, false);
 	uv_case("STag 0", uv_case_zero, false);
 	uv_case("Read with invalidate", uv_case_read_inv, false);
