@@ -88,19 +88,42 @@ static struct page *hnic_pool_page(struct hnic_pool *pool)
 	return page;
 }
 
-/* Continue in the next page: an old one that has no other user, or a new one */
+/* Has the page of slot @i no other user? */
+static bool hnic_pool_idle(const struct hnic_pool *pool, u32 i)
+{
+	return pool->page[i] && page_ref_count(pool->page[i]) == 1;
+}
+
+/* Have an idle page in slot @i */
+static bool hnic_pool_renew(struct hnic_pool *pool, u32 i)
+{
+	struct page *page;
+
+	if (hnic_pool_idle(pool, i))
+		return true;
+	page = hnic_pool_page(pool);
+	if (!page)
+		return false;
+	if (pool->page[i])
+		put_page(pool->page[i]);
+	pool->page[i] = page;
+	return true;
+}
+
+/*
+ * Continue in the next page: an old one that has no other user, or a new one. Without
+ * memory for that, in any idle page.
+ */
 static bool hnic_pool_next(struct hnic_pool *pool)
 {
-	u32 next = (pool->cur + 1) % HNIC_POOL_PAGES;
-	struct page **slot = &pool->page[next];
+	u32 next = (pool->cur + 1) % HNIC_POOL_PAGES, n = HNIC_POOL_PAGES;
 
-	if (*slot && page_ref_count(*slot) != 1) {
-		put_page(*slot);
-		*slot = NULL;
-	}
-	if (!*slot)
-		*slot = hnic_pool_page(pool);
-	if (!*slot)
+	if (!hnic_pool_renew(pool, next))
+		while (n && !hnic_pool_idle(pool, next)) {
+			next = (next + 1) % HNIC_POOL_PAGES;
+			n--;
+		}
+	if (!n)
 		return false;
 	pool->cur = next;
 	pool->fill = 0;
