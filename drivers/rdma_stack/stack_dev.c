@@ -40,6 +40,9 @@ DEFINE_STATIC_SRCU(stack_srcu);			/* readers */
 static DEFINE_XARRAY(stack_devs);		/* by ib_device.index */
 static DEFINE_MUTEX(stack_devs_lock);
 
+/* Events of a device: ADDED is the first and REMOVED the last. Taken before stack_devs_lock. */
+static DEFINE_MUTEX(stack_notify_lock);
+
 static BLOCKING_NOTIFIER_HEAD(stack_chain);
 
 /* No lock: all watchers register before the first device appears, and none unregisters */
@@ -193,6 +196,7 @@ EXPORT_SYMBOL_GPL(rdma_stack_get_link);
 
 static void stack_notify(struct ib_device *dev, enum stack_event event)
 {
+	lockdep_assert_held(&stack_notify_lock);
 	trace_rdma_stack_device(dev, event);
 	raw_notifier_call_chain(&stack_watchers, event, dev);
 }
@@ -228,7 +232,10 @@ void rdma_stack_changed(struct ib_device *dev)
 	if (!stack_dev_known(dev))
 		return;
 	blocking_notifier_call_chain(&stack_chain, RDMA_STACK_CHANGED, dev);
-	stack_notify(dev, STACK_CHANGED);
+	mutex_lock(&stack_notify_lock);
+	if (xa_load(&stack_devs, dev->index) == dev)
+		stack_notify(dev, STACK_CHANGED);
+	mutex_unlock(&stack_notify_lock);
 	ib_device_put(dev);
 }
 EXPORT_SYMBOL_GPL(rdma_stack_changed);
@@ -381,13 +388,14 @@ static int stack_add(struct ib_device *dev)
 {
 	int err;
 
+	mutex_lock(&stack_notify_lock);
 	mutex_lock(&stack_devs_lock);
 	err = xa_err(xa_store(&stack_devs, dev->index, dev, GFP_KERNEL));
 	mutex_unlock(&stack_devs_lock);
-	if (err)
-		return err;
-	stack_notify(dev, STACK_ADDED);
-	return 0;
+	if (!err)
+		stack_notify(dev, STACK_ADDED);
+	mutex_unlock(&stack_notify_lock);
+	return err;
 }
 
 static void stack_remove(struct ib_device *dev, void *client_data)
@@ -395,12 +403,16 @@ static void stack_remove(struct ib_device *dev, void *client_data)
 	mutex_lock(&stack_devs_lock);
 	xa_erase(&stack_devs, dev->index);
 	mutex_unlock(&stack_devs_lock);
+	mutex_lock(&stack_notify_lock);
 	stack_notify(dev, STACK_REMOVED);
+	mutex_unlock(&stack_notify_lock);
 }
 
 static void stack_rename(struct ib_device *dev, void *client_data)
 {
+	mutex_lock(&stack_notify_lock);
 	stack_notify(dev, STACK_RENAMED);
+	mutex_unlock(&stack_notify_lock);
 }
 
 static struct ib_client stack_client = {
