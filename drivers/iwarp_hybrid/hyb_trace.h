@@ -152,7 +152,7 @@ TRACE_EVENT(hyb_qp_state,
 		__field(int, to)
 	),
 	TP_fast_assign(
-		strscpy(__entry->dev, dev_name(&qp->dev->ibdev.dev),
+		strscpy(__entry->dev, qp->dev->ibdev.name,
 			IB_DEVICE_NAME_MAX);
 		__entry->qpn = qp->ibqp.qp_num;
 		__entry->from = from;
@@ -174,7 +174,7 @@ TRACE_EVENT(hyb_cep_event,
 		__field(int, event)
 	),
 	TP_fast_assign(
-		strscpy(__entry->dev, dev_name(&cep->dev->ibdev.dev),
+		strscpy(__entry->dev, cep->dev->ibdev.name,
 			IB_DEVICE_NAME_MAX);
 		__entry->cep = cep;
 		__entry->state = READ_ONCE(cep->state);
@@ -210,7 +210,7 @@ DECLARE_EVENT_CLASS(hyb_fpdu,
 	TP_fast_assign(
 		bool tagged = hdr[0] & DDP_T;
 
-		strscpy(__entry->dev, dev_name(&qp->dev->ibdev.dev),
+		strscpy(__entry->dev, qp->dev->ibdev.name,
 			IB_DEVICE_NAME_MAX);
 		__entry->qpn = qp->ibqp.qp_num;
 		__entry->pos = pos;
@@ -250,7 +250,7 @@ DECLARE_EVENT_CLASS(hyb_terminate,
 		__field(u8, code)
 	),
 	TP_fast_assign(
-		strscpy(__entry->dev, dev_name(&qp->dev->ibdev.dev),
+		strscpy(__entry->dev, qp->dev->ibdev.name,
 			IB_DEVICE_NAME_MAX);
 		__entry->qpn = qp->ibqp.qp_num;
 		__entry->layer = TERM_LAYER(err);
@@ -283,7 +283,7 @@ TRACE_EVENT(hyb_place,
 		__field(u8, payload)
 	),
 	TP_fast_assign(
-		strscpy(__entry->dev, dev_name(&qp->dev->ibdev.dev),
+		strscpy(__entry->dev, qp->dev->ibdev.name,
 			IB_DEVICE_NAME_MAX);
 		__entry->qpn = qp->ibqp.qp_num;
 		__entry->crc = place->crc;
@@ -312,7 +312,7 @@ TRACE_EVENT(hyb_off_resync,
 		__field(u64, pos)
 	),
 	TP_fast_assign(
-		strscpy(__entry->dev, dev_name(&qp->dev->ibdev.dev),
+		strscpy(__entry->dev, qp->dev->ibdev.name,
 			IB_DEVICE_NAME_MAX);
 		__entry->qpn = qp->ibqp.qp_num;
 		__entry->seq = seq;

@@ -67,10 +67,23 @@ static int stack_nl_put_comps(struct sk_buff *skb,
 	return 0;
 }
 
+/*
+ * The name of a device that may be renamed meanwhile: dev_name() would be freed then, while
+ * this array stays. A name that is half the old one is read again after RENAMED.
+ */
+static const char *stack_nl_name(const struct ib_device *dev, char *buf)
+{
+	strscpy(buf, dev->name, IB_DEVICE_NAME_MAX);
+	return buf;
+}
+
 static int stack_nl_put_dev(struct sk_buff *skb, struct ib_device *dev)
 {
+	char name[IB_DEVICE_NAME_MAX];
+
 	if (nla_put_u32(skb, RDMA_STACK_A_DEV_INDEX, dev->index) ||
-	    nla_put_string(skb, RDMA_STACK_A_DEV_NAME, dev_name(&dev->dev)))
+	    nla_put_string(skb, RDMA_STACK_A_DEV_NAME,
+			   stack_nl_name(dev, name)))
 		return -EMSGSIZE;
 	return 0;
 }
@@ -115,11 +128,12 @@ static int stack_nl_fill(struct sk_buff *skb, void *hdr, struct ib_device *dev,
 static struct ib_device *stack_nl_find_name(const struct net *net,
 					    const struct nlattr *name)
 {
+	char buf[IB_DEVICE_NAME_MAX];
 	unsigned long index = 0;
 	struct ib_device *dev;
 
 	while ((dev = stack_dev_next(net, &index))) {
-		if (!nla_strcmp(name, dev_name(&dev->dev)))
+		if (!nla_strcmp(name, stack_nl_name(dev, buf)))
 			return dev;
 		ib_device_put(dev);
 		index++;

@@ -30,7 +30,8 @@ TRACE_EVENT(rdma_stack_device,
 		__field(int, event)
 	),
 	TP_fast_assign(
-		strscpy(__entry->dev, dev_name(&dev->dev), IB_DEVICE_NAME_MAX);
+		/* dev_name() would be freed if the device is renamed meanwhile */
+		strscpy(__entry->dev, dev->name, IB_DEVICE_NAME_MAX);
 		__entry->index = dev->index;
 		__entry->event = event;
 	),

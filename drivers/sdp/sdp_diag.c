@@ -175,11 +175,12 @@ static void sdp_diag_fill_msg(struct sock *sk, struct sdp_diag_msg *m,
 static int sdp_diag_fill_conn(struct sock *sk, struct sk_buff *skb)
 {
 	const struct sdp_conn *conn = sdp_sk(sk)->conn;
-	const char *device = sdp_sock_device_name(sk);
 	u32 rx_mseq, advertised = 0, posted = 0, rx_size;
+	char device[IB_DEVICE_NAME_MAX];
 	const struct rdma_cm_id *id;
 	const struct sdp_verbs *v;
 
+	strscpy(device, sdp_sock_device_name(sk), sizeof(device));
 	if (!conn || !device[0])
 		return 0;
 

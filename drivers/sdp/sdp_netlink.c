@@ -83,6 +83,7 @@ static int sdp_nl_put_state(struct sk_buff *skb, struct sock *sk, int state)
 {
 	const struct sdp_sock *sdp = sdp_sk(sk);
 	const struct sdp_conn *conn = sdp->conn;
+	char device[IB_DEVICE_NAME_MAX];
 	u32 cookie[2];
 
 	sock_diag_save_cookie(sk, cookie);
@@ -97,7 +98,9 @@ static int sdp_nl_put_state(struct sk_buff *skb, struct sock *sk, int state)
 		return -EMSGSIZE;
 	if (!conn || !conn->dev)
 		return 0;
-	return nla_put_string(skb, SDP_STATE_DEVICE, dev_name(&conn->dev->dev));
+	/* it may be renamed meanwhile */
+	strscpy(device, conn->dev->name, sizeof(device));
+	return nla_put_string(skb, SDP_STATE_DEVICE, device);
 }
 
 /**

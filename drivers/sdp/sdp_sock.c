@@ -262,13 +262,14 @@ void sdp_sock_clear_local(struct sock *sk)
  * sdp_sock_device_name - RDMA device of a connection
  * @sk: socket, locked
  *
- * Return: its name, or "".
+ * Return: its name, which may change meanwhile, or "".
  */
 const char *sdp_sock_device_name(const struct sock *sk)
 {
 	const struct sdp_conn *conn = sdp_sk(sk)->conn;
 
-	return conn && conn->dev ? dev_name(&conn->dev->dev) : "";
+	/* dev_name() is freed when the device is renamed */
+	return conn && conn->dev ? conn->dev->name : "";
 }
 EXPORT_SYMBOL_GPL(sdp_sock_device_name);
 
