@@ -191,6 +191,8 @@ static int hnic_set_priv_flags(struct net_device *netdev, u32 flags)
 {
 	struct hnic_dev *hd = netdev_priv(netdev);
 
+	if (flags & ~(BIT(IWARP_OFFLOAD_FEATURES) - 1))
+		return -EINVAL;
 	if (flags == hd->offload)
 		return 0;
 	WRITE_ONCE(hd->offload, flags);
@@ -223,13 +225,11 @@ static int hnic_get_link_ksettings(struct net_device *netdev,
 static void hnic_get_channels(struct net_device *netdev,
 			      struct ethtool_channels *ch)
 {
-	struct hnic_dev *hd = netdev_priv(netdev);
-
 	ch->max_combined = min(netdev->num_rx_queues, netdev->num_tx_queues);
 	ch->combined_count = min(netdev->real_num_rx_queues,
 				 netdev->real_num_tx_queues);
-	ch->max_rx = hd->nqueues - ch->max_combined;
-	ch->max_tx = ch->max_rx;
+	ch->max_rx = netdev->num_rx_queues - ch->max_combined;
+	ch->max_tx = netdev->num_tx_queues - ch->max_combined;
 	ch->rx_count = netdev->real_num_rx_queues - ch->combined_count;
 	ch->tx_count = netdev->real_num_tx_queues - ch->combined_count;
 }

@@ -352,6 +352,70 @@ static void hnic_free_rmap(struct net_device *netdev)
 }
 #endif
 
+/* ---------------------------------------------------------------- users */
+
+/*
+ * Pairs of owners of user namespaces, by user. No user is charged for kernel threads:
+ * an open pair has four, and one for each queue. RTNL.
+ */
+#define HNIC_USER_PAIRS	16
+static DEFINE_XARRAY(hnic_user_pairs);
+
+/* Owners that a user can choose inside of a namespace are the same user here */
+static uid_t hnic_user_of(const struct user_namespace *ns)
+{
+	while (ns->parent != &init_user_ns)
+		ns = ns->parent;
+	return from_kuid(&init_user_ns, ns->owner);
+}
+
+static unsigned long hnic_user_has(uid_t user)
+{
+	const void *entry = xa_load(&hnic_user_pairs, user);
+
+	ASSERT_RTNL();
+	return entry ? xa_to_value(entry) : 0;
+}
+
+/* Count a pair whose first end is @netdev, in a namespace that a user may own */
+static int hnic_user_get(struct net_device *netdev,
+			 struct netlink_ext_ack *extack)
+{
+	const struct user_namespace *ns = dev_net(netdev)->user_ns;
+	struct hnic_dev *hd = netdev_priv(netdev);
+	unsigned long has;
+	int err;
+
+	if (ns == &init_user_ns)
+		return 0;
+	hd->user = hnic_user_of(ns);
+	has = hnic_user_has(hd->user);
+	if (has >= HNIC_USER_PAIRS) {
+		NL_SET_ERR_MSG(extack, "hnic: a user may have 16 pairs in user namespaces");
+		return -ENOSPC;
+	}
+	err = xa_err(xa_store(&hnic_user_pairs, hd->user, xa_mk_value(has + 1),
+			      GFP_KERNEL));
+	hd->limited = !err;
+	return err;
+}
+
+static void hnic_user_put(struct hnic_dev *hd)
+{
+	unsigned long has;
+
+	if (!hd->limited)
+		return;
+	hd->limited = false;
+	has = hnic_user_has(hd->user) - 1;
+	if (has)
+		xa_store(&hnic_user_pairs, hd->user, xa_mk_value(has), GFP_KERNEL);
+	else
+		xa_erase(&hnic_user_pairs, hd->user);
+}
+
+/* -------------------------------------------------------------- devices */
+
 /* ndo_init: the numbers of queues are known */
 static int hnic_init(struct net_device *netdev)
 {
@@ -377,6 +441,7 @@ static void hnic_uninit(struct net_device *netdev)
 {
 	hnic_conn_exit(netdev_priv(netdev));
 	hnic_free_rmap(netdev);
+	hnic_user_put(netdev_priv(netdev));
 }
 
 static const struct net_device_ops hnic_netdev_ops = {
@@ -583,11 +648,17 @@ static int hnic_new_pair(struct net_device *netdev, struct net *peer_net,
 			return err;
 		ptb = peer_tb;
 	}
+	err = hnic_user_get(netdev, extack);
+	if (err)
+		return err;
 	peer = hnic_new_peer(peer_net, ptb, ifm, extack);
-	if (IS_ERR(peer))
+	if (IS_ERR(peer)) {
+		hnic_user_put(netdev_priv(netdev));
 		return PTR_ERR(peer);
+	}
 	err = hnic_register(netdev, tb[IFLA_ADDRESS]);
 	if (err) {
+		hnic_user_put(netdev_priv(netdev));
 		unregister_netdevice(peer);
 		return err;
 	}

@@ -8,7 +8,7 @@
 . "$(dirname "$0")/../lib/lib.sh"
 
 need ethtool iperf3 unshare
-ktap_plan 55
+ktap_plan 58
 modprobe hnic
 
 pair() { ip link add ha type hnic peer name hb; }
@@ -64,6 +64,21 @@ ktap_check "a user namespace can make a pair of its own" unshare -Urn ip link ad
 ktap_check "no end can be put where the caller has no rights" unshare -Urn sh -c \
 	'! ip link add hx type hnic peer name hy netns 1 2>/tmp/error && grep -q permitted /tmp/error'
 ktap_check_fails "nothing is left of that one" exists hy
+# shellcheck disable=SC2016 # for the other shell
+ktap_is "a user may have 16 pairs in user namespaces" "$(unshare -Urn sh -c '
+	for i in $(seq 20); do
+		ip link add x$i type hnic peer name y$i 2>/tmp/error || break
+		unshare -Un true
+	done
+	grep -o "may have 16" /tmp/error
+	ip link del x3 && ip link add z type hnic && ip -br link | grep -c "^[xyz]"')" \
+	"may have 16
+31"
+pair_again() { unshare -Urn ip link add hx type hnic peer name hy; }
+ktap_check "others when these are gone" wait_for 10 pair_again
+ktap_check "numbers of queues may differ" sh -c 'ip link add hx numtxqueues 4 numrxqueues 8 type hnic &&
+	ethtool -l hx | grep -q "^RX:.*4$" && ! ethtool -l hx | grep -q "^TX:.*4$"'
+ip link del hx
 
 # ------------------------------------------------------------------ settings
 
