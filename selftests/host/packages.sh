@@ -44,6 +44,17 @@ rpm_files() {
 
 check "make rpm has the files of the Debian packages" rpm_files
 
+# musl_symbols: the library of the package wants no function that glibc alone has
+musl_symbols() {
+	local out
+
+	dpkg-deb -x "$WORK"/out/deb/sdp-tools_*.deb "$WORK/tools" || return
+	out=$(nm -D --undefined-only "$WORK/tools/usr/lib/sdp/libsdp.so") || return
+	! grep ' U __' <<<"$out" | grep -vE ' __(errno_location|progname|stack_chk_fail)(@|$)'
+}
+
+check "the library of the package is one for musl, too" musl_symbols
+
 # The next version
 sed -i "s/^PACKAGE_VERSION=.*/PACKAGE_VERSION=\"$new\"/" dkms.conf
 sed -i "1s/($version)/($new)/" debian/changelog

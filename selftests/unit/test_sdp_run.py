@@ -27,7 +27,8 @@ def ports(folder):
     conf = os.path.join(folder, "conf")
     for port, good in (("80", True), ("65535", True), ("0", True), ("70000", False),
                        ("65536", False), ("http", False), ("", False),
-                       ("-1", False), ("80x", False), (" 80", False)):
+                       ("-1", False), ("80x", False), (" 80", False), ("080", True),
+                       ("+80", False), ("4294967376", False), ("9" * 30, False)):
         for address in "1.2.3.4", "[::1]":
             res = run("-c", conf, "-w", "client", "x", address + ":" + port)
             check("-w %s:%s" % (address, port),

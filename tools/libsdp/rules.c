@@ -52,16 +52,17 @@ const char *libsdp_use_name(enum libsdp_use use)
 	return use == LIBSDP_SDP ? "sdp" : use == LIBSDP_TCP ? "tcp" : "both";
 }
 
+/* Not by strtol(): glibc 2.38 has another symbol for it, which musl lacks */
 bool libsdp_number(const char *s, int max, int *n)
 {
-	char *end;
-	long v;
+	int v = 0;
 
-	if (*s < '0' || *s > '9')
+	if (!*s)
 		return false;
-	v = strtol(s, &end, 10);
-	*n = v > max ? max + 1 : (int)v;
-	return !*end && v <= max;
+	for (; *s >= '0' && *s <= '9' && v <= max; s++)
+		v = v * 10 + *s - '0';
+	*n = v;
+	return !*s && v <= max;
 }
 
 static bool parse_ports(struct parser *p, char *s, struct libsdp_rule *r)
