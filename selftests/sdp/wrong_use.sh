@@ -45,6 +45,13 @@ mistakes() {
 2	sdpstat 10.0.0.2:6379	put 'src' or 'dst' before it
 2	sdpstat :6379	put 'sport =' or 'dport =' before a port
 2	sdpstat dport	the filter is incomplete
+2	sdpstat dst [::1]80	more than /PREFIX and :PORT after its bracket
+2	sdpstat dst [::1]junk	more than /PREFIX and :PORT after its bracket
+2	sdpstat dst [::1:80	an address without its bracket
+2	sdpstat dst [::1]/129:80	no length of a prefix
+2	sdpstat dst 10.0.0.0/4294967296	no length of a prefix
+2	sdpstat -K dst [::]/4294967296	no length of a prefix
+2	sdpstat -K dst [::1]80	more than /PREFIX and :PORT after its bracket
 2	sdpstat fwmark = red	0x1 or 0x1/0xff are
 2	sdpstat -s -t	leave it out with -s, -C and -M
 2	sdpstat -s -F /run/wrong_filter	leave it out with -s, -C and -M

@@ -205,6 +205,26 @@ static const char *const fitting[] = {
 	"state connected dport = :1 or src 10.0.0.1",
 };
 
+static const struct sock_info filtered6 = {
+	.family = AF_INET6,
+	.state = STATE_ESTABLISHED,
+	.dst = { 0x20, 0x01, 0x0d, 0xb8, [15] = 1 },
+	.dport = 6379,
+};
+
+static const char *const fitting6[] = {
+	"dst [2001:db8::1]:6379",   "dst [2001:db8::]/32:6379",
+	"dst [2001:db8::/32]:6379", "dst [2001:db8::]/32",
+	"dst [2001:db8::]/32:*",    "dst [2001:db8::1]",
+	"dst 2001:db8::/32",	    "dst [::]/0:6379",
+};
+
+static const char *const others6[] = {
+	"dst [2001:db8::1]:80",	     "dst [2001:db8::]/32:80",
+	"dst [2001:db8::]/128:6379", "dst [2001:db9::]/32:6379",
+	"dst [2001:db8::/64]:80",
+};
+
 static const char *const others[] = {
 	"state listening",
 	"exclude established",
@@ -231,6 +251,12 @@ static void test_filters(void)
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		if (!CHECK(!fits(others[i], &filtered)))
 			printf("# \"%s\" fits\n", others[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(fitting6); i++)
+		if (!CHECK(fits(fitting6[i], &filtered6)))
+			printf("# \"%s\" does not fit\n", fitting6[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(others6); i++)
+		if (!CHECK(!fits(others6[i], &filtered6)))
+			printf("# \"%s\" fits\n", others6[i]);
 }
 
 /* As many columns as a terminal has at least */

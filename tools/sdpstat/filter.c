@@ -146,18 +146,33 @@ static uint16_t parse_port(const char *s)
 	return ntohs(service->s_port);
 }
 
+static unsigned int parse_prefix(const char *s, unsigned int bits)
+{
+	char *end;
+	unsigned long v = strtoul(s, &end, 10);
+
+	if (*s < '0' || *s > '9' || *end || v > bits)
+		bad_use(s, "no length of a prefix");
+	return v;
+}
+
 /* ADDRESS[/PREFIX][:PORT]; an address of IPv6 with a port stands in brackets */
 static void parse_address(struct filter *f, char *s)
 {
-	char *word = s, *colon = strrchr(s, ':'), *slash, *end;
+	char *colon = strrchr(s, ':'), *slash, *end;
 	unsigned int bits;
 
 	if (*s == '[') {
-		end = strchr(s++, ']');
+		end = strchr(s, ']');
 		if (!end)
-			bad_use(word, "an address without its bracket");
-		*end = '\0';
-		colon = end[1] == ':' ? end + 1 : NULL;
+			bad_use(s, "an address without its bracket");
+		if (end[1] && !strchr(":/", end[1]))
+			bad_use(s,
+				"an address with more than /PREFIX and :PORT after its bracket");
+		/* the prefix stands after the bracket, or inside */
+		memmove(end, end + 1, strlen(end));
+		colon = strchr(end, ':');
+		s++;
 	} else if (colon && strchr(s, ':') != colon) {
 		colon = NULL;
 	}
@@ -176,9 +191,7 @@ static void parse_address(struct filter *f, char *s)
 	if (inet_pton(f->family, s, f->addr) != 1)
 		bad_use(s, "no address (names are not looked up)");
 	bits = f->family == AF_INET6 ? 128 : 32;
-	f->prefix = slash ? strtoul(slash, &end, 10) : bits;
-	if (slash && (!*slash || *end || f->prefix > bits))
-		bad_use(slash, "no length of a prefix");
+	f->prefix = slash ? parse_prefix(slash, bits) : bits;
 }
 
 static uint64_t parse_cgroup(const char *s)
