@@ -225,6 +225,9 @@ ktap_is "-4 shows the family of IPv4, -6 that of IPv6" \
 	"$(in_b sdpstat -4 -H | wc -l) $(in_b sdpstat -6 -a -H | wc -l)" "1 0"
 echo "state listening" >"$BG_LOG.filter"
 ktap_is "-F takes the filter from a file" "$(in_b sdpstat -H -F "$BG_LOG.filter" | wc -l)" 1
+ktap_is "-F has the same states before -a and after it" \
+	"$(in_b sdpstat -H -F "$BG_LOG.filter" -a | wc -l) $(in_b sdpstat -H -a -F "$BG_LOG.filter" |
+		wc -l)" "1 1"
 ktap_is "-F takes the filter from standard input" "$(echo 'sport = :1' | in_b sdpstat -H -F - | wc -l)" 0
 rm "$BG_LOG.filter"
 ktap_is "-T shows the thread, of a process with one" \

@@ -55,6 +55,9 @@ mistakes() {
 2	sdpstat fwmark = red	0x1 or 0x1/0xff are
 2	sdpstat -s -t	leave it out with -s, -C and -M
 2	sdpstat -s -F /run/wrong_filter	leave it out with -s, -C and -M
+2	sdpstat -F /run/wrong_filter -F /run/wrong_filter	join the filters by 'and'
+2	sdpstat -F /run/wrong_filter dport = :1	a second filter, beside that of -F
+2	sdpstat -K5 -F /run/wrong_filter	for one socket: leave out the filter
 2	sdpstat -M -j	leave out -j
 2	sdpstat -E -i 1	leave out -S, -i and -w
 2	sdpstat check	takes one HOST:PORT

@@ -180,7 +180,10 @@ static bool parse_argument(struct options *o, int c)
 {
 	switch (c) {
 	case 'F':
-		filter_file(o, optarg);
+		if (o->filter_path)
+			bad_use("-F",
+				"for one file: join the filters by 'and'");
+		o->filter_path = optarg;
 		break;
 	case 'N':
 		enter_namespace(optarg);
@@ -275,7 +278,7 @@ static const char *socket_option(const struct options *o)
 		{ o->family == AF_INET, "-4" },
 		{ o->family == AF_INET6, "-6" },
 		{ o->kill, "-K" },
-		{ o->filter, "-F" },
+		{ o->filter_path, "-F" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
@@ -313,10 +316,11 @@ static void parse_kill(struct options *o, int *n, char **args)
 		o->kill_cookie = parse_number(args[0], 16, "no cookie");
 		*n = 0;
 	}
-	if (!*n && !o->kill_cookie && !o->filter && o->states == STATES_DEFAULT)
+	if (!*n && !o->kill_cookie && !o->filter_path &&
+	    o->states == STATES_DEFAULT)
 		bad_use("-K",
 			"for a cookie, which -e shows, or a filter: 'state connected' is that of all connections");
-	if (o->kill_cookie && (*n || o->filter))
+	if (o->kill_cookie && (*n || o->filter_path))
 		bad_use("-K COOKIE", "for one socket: leave out the filter");
 }
 
@@ -345,7 +349,7 @@ static void parse(struct options *o, int argc, char **argv)
 				"lanrpetszjMHOwESZCTQB46F:N:i:c:K::hV",
 				long_options, NULL)) != -1)
 		parse_option(o, c);
-	if (optind < argc && o->filter)
+	if (optind < argc && o->filter_path)
 		bad_use(argv[optind], "a second filter, beside that of -F");
 	check_use(o);
 	if (o->counters || o->metrics) {
@@ -358,7 +362,10 @@ static void parse(struct options *o, int argc, char **argv)
 	n = argc - optind;
 	if (o->kill)
 		parse_kill(o, &n, argv + optind);
-	filter_parse(o, n, argv + optind);
+	if (o->filter_path)
+		filter_file(o, o->filter_path);
+	else
+		filter_parse(o, n, argv + optind);
 	o->processes |= o->context || o->threads;
 }
 

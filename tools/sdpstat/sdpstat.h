@@ -70,6 +70,7 @@ struct options {
 	unsigned int rows; /* no more sockets than that, 0: all */
 	bool colours; /* of a terminal */
 	struct filter *filter;
+	const char *filter_path; /* of a file that has it */
 	char **patterns; /* names of counters, up to NULL; none: all */
 	double interval; /* seconds, 0: once */
 	unsigned long count; /* of intervals, 0: for ever */
