@@ -269,7 +269,11 @@ start_bg b sdpstat -E sport = :7309
 events=$BG_LOG
 start_bg b sdpstat -E -j -c 1 state close-wait
 event=$BG_LOG
-wait_for 20 listens_to_states 2
+start_bg b sdpstat -E -4 -l sport = :7309
+events4=$BG_LOG
+start_bg b sdpstat -l -E -6
+events6=$BG_LOG
+wait_for 20 listens_to_states 4
 start_bg b sdp-run -o socat -u TCP4-LISTEN:7309,bind=10.0.0.2 /dev/null
 wait_for 10 listens 7309
 in_a sdp-run -o socat -u /dev/null TCP4:10.0.0.2:7309
@@ -279,6 +283,8 @@ ktap_is "-E shows that a socket listens" \
 ktap_is "-E shows the life of a connection" \
 	"$(awk '$5 ~ /^10.0.0.1:/ { printf "%s %s, ", $3, $6 }' "$events")" \
 	"SYN-RECV -, ESTAB rdb, CLOSE-WAIT rdb, LAST-ACK rdb, UNCONN rdb, "
+ktap_is "-E -4 -l shows a listener of IPv4, -l -E -6 does not" \
+	"$(wc -l <"$events4") $(wc -l <"$events6")" "1 0"
 ktap_is "-E -j -c 1 shows one event, and ends" \
 	"$(jq -c '[.old_state, .state, .local.port, .peer.address, .device]' "$event")" \
 	'["ESTAB","CLOSE-WAIT",7309,"10.0.0.1","rdb"]'

@@ -60,6 +60,10 @@ mistakes() {
 2	sdpstat -K5 -F /run/wrong_filter	for one socket: leave out the filter
 2	sdpstat -M -j	leave out -j
 2	sdpstat -E -i 1	leave out -S, -i and -w
+2	sdpstat -E -p	leave out -B, -e, -p, -T, -t and -Z
+2	sdpstat -E -B	leave out -B, -e, -p, -T, -t and -Z
+2	sdpstat -E dport = :1 or fwmark = 1	leave out fwmark and cgroup
+2	sdpstat -E not fwmark = 1	leave out fwmark and cgroup
 2	sdpstat check	takes one HOST:PORT
 2	sdpstat check ::1:80	an IPv6 address stands in brackets
 2	sdpstat check 10.0.0.2:0	not HOST:PORT, as in

@@ -71,6 +71,7 @@ static int event_message(const struct nlmsghdr *nlh, void *arg)
 		return MNL_CB_OK;
 	mnl_attr_parse(nlh, sizeof(*genl), event_attr, &e);
 	if (!(o->states & 1u << (e.s.state & 31)) ||
+	    (o->family && e.s.family != o->family) ||
 	    !filter_fits(o->filter, &e.s))
 		return MNL_CB_OK;
 	event_print(&e.s, e.old, o);

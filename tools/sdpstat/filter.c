@@ -470,6 +470,12 @@ static bool address_fits(const struct filter *f, const struct sock_info *s)
 	return !rest || !((addr[bytes] ^ f->addr[bytes]) >> (8 - rest));
 }
 
+bool filter_of_events(const struct filter *f)
+{
+	return !f || (f->kind != CGROUP && f->kind != MARK &&
+		      filter_of_events(f->left) && filter_of_events(f->right));
+}
+
 bool filter_fits(const struct filter *f, const struct sock_info *s)
 {
 	if (!f)

@@ -218,7 +218,6 @@ static void parse_option(struct options *o, int c)
 	switch (c) {
 	case 'E':
 		o->events = true;
-		o->states = STATES_ALL;
 		break;
 	case 'l':
 		o->states = STATES_LISTEN;
@@ -300,6 +299,10 @@ static void check_use(const struct options *o)
 		bad_use(name, "for sockets: leave it out with -s, -C and -M");
 	if (o->events && (o->summary || o->interval || o->watch))
 		bad_use("-E", "changes as they come: leave out -S, -i and -w");
+	if (o->events && (o->bound || o->processes || o->extended || o->tcp ||
+			  o->threads || o->context))
+		bad_use("-E",
+			"states, addresses and devices alone: leave out -B, -e, -p, -T, -t and -Z");
 	if (o->kill && (o->events || o->summary || o->interval || o->watch ||
 			o->count || o->bound))
 		bad_use("-K",
@@ -357,7 +360,7 @@ static void parse(struct options *o, int argc, char **argv)
 		check_patterns(o->patterns);
 		return;
 	}
-	if (o->summary && o->states == STATES_DEFAULT)
+	if ((o->summary || o->events) && o->states == STATES_DEFAULT)
 		o->states = STATES_ALL;
 	n = argc - optind;
 	if (o->kill)
@@ -366,6 +369,9 @@ static void parse(struct options *o, int argc, char **argv)
 		filter_file(o, o->filter_path);
 	else
 		filter_parse(o, n, argv + optind);
+	if (o->events && !filter_of_events(o->filter))
+		bad_use("-E",
+			"changes, which have no mark and no control group: leave out fwmark and cgroup");
 	o->processes |= o->context || o->threads;
 }
 

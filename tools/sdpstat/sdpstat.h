@@ -176,6 +176,7 @@ void events_show(struct options *o) __attribute__((noreturn));
 void filter_free(struct filter *f);
 void filter_parse(struct options *o, int argc, char **argv);
 void filter_file(struct options *o, const char *path);
+bool filter_of_events(const struct filter *f); /* events have what it asks for */
 bool filter_fits(const struct filter *f, const struct sock_info *s);
 
 /* cgroup.c */
