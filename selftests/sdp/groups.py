@@ -5,6 +5,8 @@
 groups.py open KIND: the result of socket(): tcp, door (IPPROTO_SDP), family (AF_SDP); door6,
 	family6 for IPv6
 groups.py kind: SDP or TCP, of a stream socket
+groups.py late GROUP: the same, of two: before and after the group is the effective one
+groups.py full: the error when there are too many stream sockets
 groups.py most: the same, as a member of as many groups as there may be, 150 among them
 groups.py mapped GROUP COMMAND...: runs it in a user namespace where this group is 0 and no other
 	group has a number
@@ -100,6 +102,19 @@ def connect(kind, address):
         return "connected"
 
 
+def late(group):
+    with socket.socket() as before:
+        os.setegid(group)
+        with socket.socket() as after:
+            return kind_of(before) + " " + kind_of(after)
+
+
+def full():
+    socks = []
+    while True:
+        socks.append(socket.socket())
+
+
 def run_mapped(group, command):
     """The parent writes the maps: only there may a namespace keep setgroups()"""
     created, mapped = os.pipe(), os.pipe()
@@ -130,6 +145,10 @@ def main():
         print(attempt(lambda: opened(args[0])))
     elif what == "kind":
         print(kind_of(socket.socket()))
+    elif what == "late":
+        print(late(int(args[0])))
+    elif what == "full":
+        print(attempt(full))
     elif what == "most":
         os.setgroups([150, *range(1001, 66536)])
         print(kind_of(socket.socket()))

@@ -64,6 +64,22 @@ for run in sdp-run "sdp-run -s"; do
 	ktap_is "$run: TCP for others" "$(kind 50 $run 2>&1 | tail -n 1)" TCP
 done
 
+ktap_is "sdp-run names the sysctl to others" \
+	"$(kind 50 sdp-run 2>&1 | sed -n 's/^sdp-run: \(net.sdp.group_range\) .*/\1/p')" \
+	net.sdp.group_range
+ktap_is "so does the library, once for all sockets" \
+	"$(in_a setpriv --regid 50 --groups 50 sdp-run -v python3 "$PROG" late 50 2>&1 |
+		grep -c '^libsdp: .*: no SDP sockets: net.sdp.group_range')" 1
+in_a sysctl -qw "$RANGE=1000 1000"
+ktap_is "sdp-run: SDP for a program from when it enters the group" \
+	"$(in_a sdp-run python3 "$PROG" late 1000 2>/dev/null)" "TCP SDP"
+in_a sysctl -qw "$RANGE=100 200"
+# shellcheck disable=SC2016 # for the inner shell
+said=$(in_a setpriv --regid 100 --groups 100 \
+	sh -c 'ulimit -n 20 && sdp-run -v python3 "$0" full' "$PROG" 2>&1)
+ktap_is "too many files are no reason to go on with TCP" \
+	"$(tail -n 1 <<<"$said") $(grep -c 'no SDP sockets' <<<"$said")" "EMFILE 0"
+
 # becomes GROUP GROUPS GROUP GROUPS: what a program gets that takes the latter after sdp-run -s
 # has started it with the former
 becomes() {

@@ -20,6 +20,8 @@
 long syscall(long nr, ...);
 
 static int sdp_refusal; /* why there is no socket of SDP, or 0 */
+static int door_refusal; /* the same of IPPROTO_SDP */
+static int attempts; /* sockets of SDP that were asked for */
 static int sdp_answers; /* so often the socket is one of SDP still */
 static int sdp_version; /* its protocol */
 
@@ -88,8 +90,13 @@ long syscall(long nr, ...)
 	for (int i = 0; i < 5; i++)
 		a[i] = va_arg(ap, long);
 	va_end(ap);
+	attempts += nr == SYS_socket && a[0] == AF_SDP;
 	if (nr == SYS_socket && a[0] == AF_SDP && sdp_refusal) {
 		errno = sdp_refusal;
+		return -1;
+	}
+	if (nr == SYS_socket && a[2] == IPPROTO_SDP && door_refusal) {
+		errno = door_refusal;
 		return -1;
 	}
 	if (nr == SYS_getsockopt && pretend(a[1], a[2], (int *)a[3]))
@@ -196,6 +203,28 @@ static void test_good_address(void)
 	close(fd);
 }
 
+/* Whether the next socket would be one of SDP, after one that is refused */
+static bool asks_again(int why)
+{
+	sdp_refusal = EAFNOSUPPORT;
+	door_refusal = why;
+	attempts = 0;
+	for (int i = 0; i < 2; i++)
+		close(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+	sdp_refusal = 0;
+	door_refusal = 0;
+	return attempts == 2;
+}
+
+/* Groups of a program and limits change; a kernel without SDP is asked once */
+static void test_again(void)
+{
+	CHECK(asks_again(EACCES));
+	CHECK(asks_again(EPERM));
+	CHECK(asks_again(EMFILE));
+	CHECK(!asks_again(EPROTONOSUPPORT));
+}
+
 /* No such family, or none that a sandbox or a security module lets through */
 static void test_refused(void)
 {
@@ -221,6 +250,7 @@ static const struct unit_test tests[] = {
 	{ "other sockets", test_others },
 	{ "addresses that cannot be read", test_bad_address },
 	{ "addresses that can", test_good_address },
+	{ "sockets that are refused for now", test_again },
 	{ "sockets that are refused", test_refused },
 };
 

@@ -210,12 +210,21 @@ void libsdp_tell_end(enum libsdp_role role, const struct sockaddr *addr, int fd,
 	errno = saved;
 }
 
-void libsdp_tell_none(void)
+#define NO_GROUP \
+	"net.sdp.group_range has none of this program's groups, or AppArmor or SELinux forbids them"
+
+void libsdp_tell_none(int err)
 {
-	libsdp_log(
-		&know()->rules, LIBSDP_LOG_DECISION,
-		"no SDP sockets: %s; this program goes on with TCP",
-		access(LIBSDP_SYSCTLS, F_OK) ?
-			"the kernel has no module sdp" :
-			"a filter (seccomp, RestrictAddressFamilies) forbids them");
+	const char *why =
+		"a filter (seccomp, RestrictAddressFamilies) forbids them";
+	static int told;
+
+	if (__atomic_exchange_n(&told, err, __ATOMIC_RELAXED) == err)
+		return;
+	if (access(LIBSDP_SYSCTLS, F_OK))
+		why = "the kernel has no module sdp";
+	else if (err == EACCES)
+		why = NO_GROUP;
+	libsdp_log(&know()->rules, LIBSDP_LOG_DECISION,
+		   "no SDP sockets: %s; this program goes on with TCP", why);
 }

@@ -75,7 +75,11 @@ void libsdp_tell(enum libsdp_role role, const struct sockaddr *addr);
 void libsdp_tell_end(enum libsdp_role role, const struct sockaddr *addr, int fd,
 		     bool sdp);
 
-/* The same of a socket that is one of TCP as there is none of SDP for the program */
-void libsdp_tell_none(void);
+/**
+ * libsdp_tell_none() - write to the log that a socket is one of TCP, as the program cannot
+ *			have another
+ * @err: error of socket(); the same one is written once
+ */
+void libsdp_tell_none(int err);
 
 #endif /* LIBSDP_CHOOSE_H */

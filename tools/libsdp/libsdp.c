@@ -170,31 +170,41 @@ static bool has_rules(int fd, const struct sockaddr *addr, socklen_t len)
 }
 
 /*
- * SDP is not available to this program. Remembered because each socket() would make the
- * kernel start modprobe again. Only used when the rules allow TCP instead.
+ * The kernel has no SDP. Remembered because each socket() would make it start modprobe
+ * again. Only used when the rules allow TCP instead.
  */
 static bool absent;
 
 /*
  * A sandbox that allows Internet families does not know ours, but checks no protocol:
  * there the library opens an Internet socket with IPPROTO_SDP. The error is that of the
- * first attempt, for programs that get no other socket.
+ * first attempt, for programs that get no other socket; @why: that of the last one.
  */
 static int open_sdp(const struct libsdp_choice *want,
-		    const struct libsdp_choice *use)
+		    const struct libsdp_choice *use, int *why)
 {
 	int fd = syscall(SYS_socket, use->domain, use->type, use->protocol);
 	int err = errno;
 
+	*why = err;
 	if (fd >= 0 || (err != EAFNOSUPPORT && err != EPERM && err != EACCES))
 		return fd;
 	fd = syscall(SYS_socket, want->domain, want->type, IPPROTO_SDP);
 	if (fd >= 0)
 		return fd;
-	if (errno == EPROTONOSUPPORT || errno == EPERM || errno == EACCES)
-		__atomic_store_n(&absent, true, __ATOMIC_RELAXED);
+	*why = errno;
 	errno = err;
 	return -1;
+}
+
+/* A program may get other groups, so only one answer is for all of its life. */
+static void remember(int why)
+{
+	if (why == EPROTONOSUPPORT)
+		__atomic_store_n(&absent, true, __ATOMIC_RELAXED);
+	if (why == EPROTONOSUPPORT || why == EAFNOSUPPORT || why == EPERM ||
+	    why == EACCES)
+		libsdp_tell_none(why);
 }
 
 /*
@@ -206,20 +216,20 @@ LIBSDP_API int socket(int domain, int type, int protocol)
 {
 	const struct libsdp_choice want = { domain, type, protocol };
 	struct libsdp_choice use = want;
-	int fd;
+	int fd, why;
 
 	if (!libsdp_choose(&want, &use))
 		return syscall(SYS_socket, domain, type, protocol);
 	if (!libsdp_may_be_tcp())
-		return open_sdp(&want, &use);
+		return open_sdp(&want, &use, &why);
 	if (__atomic_load_n(&absent, __ATOMIC_RELAXED))
 		return syscall(SYS_socket, domain, type, protocol);
-	fd = open_sdp(&want, &use);
+	fd = open_sdp(&want, &use, &why);
 	if (fd >= 0) {
 		set_fallback(fd, LIBSDP_BOTH);
 		return fd;
 	}
-	libsdp_tell_none();
+	remember(why);
 	return syscall(SYS_socket, domain, type, protocol);
 }
 

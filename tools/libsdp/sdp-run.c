@@ -298,8 +298,12 @@ static void check_kernel(void)
 	} else if (can_open(AF_INET, IPPROTO_SDP)) {
 		if (verbose)
 			say("a filter forbids AF_SDP here: using IPPROTO_SDP instead");
+	} else if (errno == EACCES && !access(LIBSDP_SYSCTLS, F_OK)) {
+		say("%s%s",
+		    "net.sdp.group_range has no group of this user, or a filter (AppArmor, SELinux) forbids SDP sockets here",
+		    rest);
 	} else if (!access(LIBSDP_SYSCTLS, F_OK)) {
-		say("a filter (seccomp, systemd, AppArmor, SELinux) forbids SDP sockets here%s",
+		say("a filter (seccomp, systemd) forbids SDP sockets here%s",
 		    rest);
 	} else {
 		say("the kernel has no SDP sockets: run `modprobe sdp` as root%s",
