@@ -153,6 +153,39 @@ def units():
     check("a program of that name", res.returncode == 127, res)
 
 
+WRAPPER = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#define NEXT(f) ((__typeof__(&f))dlsym(RTLD_NEXT, #f))
+int socket(int a, int b, int c) { write(2, "<socket>", 8); return NEXT(socket)(a, b, c); }
+int bind(int a, const struct sockaddr *b, socklen_t c)
+{ write(2, "<bind>", 6); return NEXT(bind)(a, b, c); }
+int listen(int a, int b) { write(2, "<listen>", 8); return NEXT(listen)(a, b); }
+int connect(int a, const struct sockaddr *b, socklen_t c)
+{ write(2, "<connect>", 9); return NEXT(connect)(a, b, c); }
+"""
+CALLS = """
+import socket
+with socket.create_server(("127.0.0.1", 0)) as s:
+    socket.create_connection(s.getsockname()).close()
+"""
+
+
+def wrappers(folder):
+    """A library that was preloaded before keeps its calls, and the library has them, too"""
+    library = os.path.join(folder, "wrapper.so")
+    subprocess.run(["cc", "-shared", "-fPIC", "-w", "-x", "c", "-", "-o", library, "-ldl"],
+                   input=WRAPPER, text=True, check=True)
+    res = subprocess.run([RUN, "-v", sys.executable, "-c", CALLS], text=True, check=False,
+                         env=dict(os.environ, LD_PRELOAD=library),
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    check("calls that another library wraps", res.returncode == 0 and
+          all(f"<{c}>" in res.stdout for c in ("socket", "bind", "listen", "connect")) and
+          "libsdp: " in res.stdout, res)
+
+
 def symbols():
     """Symbols that musl lacks would keep its programs from being started"""
     library = os.path.join(os.path.dirname(RUN), "libsdp.so")
@@ -177,5 +210,6 @@ with tempfile.TemporaryDirectory() as tmp:
     which(tmp)
     defaults()
     units()
+    wrappers(tmp)
     symbols()
 sys.exit(bool(FAILED))

@@ -128,7 +128,10 @@ static bool is_trusted(const char *library)
 	       own.st_ino == st.st_ino;
 }
 
-/* Ours comes first, as a library that was there already may wrap socket(). */
+/*
+ * Ours comes last: it calls the kernel, so a library that was there already, and wraps
+ * bind() or connect(), would not be called after it. Such a library passes its calls on.
+ */
 static bool set_preload(const char *library)
 {
 	const char *old = getenv("LD_PRELOAD");
@@ -143,7 +146,7 @@ static bool set_preload(const char *library)
 	if (!old || !*old)
 		return !setenv("LD_PRELOAD", library, 1);
 
-	if (asprintf(&all, "%s:%s", library, old) < 0)
+	if (asprintf(&all, "%s:%s", old, library) < 0)
 		return false;
 	ret = setenv("LD_PRELOAD", all, 1);
 	free(all);

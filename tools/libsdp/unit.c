@@ -134,7 +134,7 @@ static void property(const struct unit *u, const char *option, char *out,
 		*out = '\0';
 }
 
-/* Libraries that the unit preloads already, without ours; an empty string for none */
+/* Libraries that the unit preloads already, without ours, each with a colon after it */
 static void preloaded(const struct unit *u, const char *library, char *out,
 		      size_t size)
 {
@@ -152,7 +152,7 @@ static void preloaded(const struct unit *u, const char *library, char *out,
 	for (word = strtok_r(at, ":", &save); word && n < size;
 	     word = strtok_r(NULL, ":", &save))
 		if (strcmp(word, library))
-			n += snprintf(out + n, size - n, ":%s", word);
+			n += snprintf(out + n, size - n, "%s:", word);
 }
 
 static bool write_dropin(FILE *f, const struct unit *u,
@@ -169,7 +169,7 @@ static bool write_dropin(FILE *f, const struct unit *u,
 		"[Service]\n"
 		"Environment=\"LD_PRELOAD=%s%s\"\n"
 		"ExecPaths=-%s\n",
-		u->name, set->library, others, dir);
+		u->name, others, set->library, dir);
 	if (set->config)
 		fprintf(f, "Environment=\"" LIBSDP_CONFIG_ENV "=%s\"\n",
 			set->config);
