@@ -12,6 +12,7 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 
 from checks import FAILED, check
 
@@ -31,9 +32,9 @@ def run(*args):
 
 
 @contextlib.contextmanager
-def server():
+def server(*before):
     port = str(free_port())
-    with subprocess.Popen([BENCH, "-s", "-t", "tcp", "-b", "127.0.0.1", "-p", port],
+    with subprocess.Popen([*before, BENCH, "-s", "-t", "tcp", "-b", "127.0.0.1", "-p", port],
                           stderr=subprocess.PIPE, text=True) as proc:
         proc.stderr.readline()
         try:
@@ -153,7 +154,19 @@ def at_once(port):
               len(rows(port, "-T", "lat", "127.0.0.1")) == 1)
 
 
-def no_server(answer):
+def few_files():
+    """Clients for which there is no descriptor now are served later"""
+    with server("sh", "-c", 'ulimit -n 8 && exec "$0" "$@"') as (port, proc):
+        with contextlib.ExitStack() as clients:
+            for _ in range(10):
+                clients.enter_context(socket.create_connection(("127.0.0.1", int(port)), 20))
+            said = proc.stderr.readline()
+        got = rows(port, "-T", "lat", "127.0.0.1")
+        check("sdpbench -s: too many files are no end",
+              "Too many open files" in said and len(got) == 1 and proc.poll() is None, said)
+
+
+def no_server(answer, *args, pause=0):
     """Run a client against a server that answers so"""
     with socket.create_server(("127.0.0.1", 0)) as s:
         done = threading.Event()
@@ -165,11 +178,12 @@ def no_server(answer):
                 c.recv(8, socket.MSG_WAITALL)
                 if answer is None:
                     done.wait(20)
+                time.sleep(pause)
                 c.sendall(answer or b"")
 
         t = threading.Thread(target=peer)
         t.start()
-        res = run("-t", "tcp", "-p", str(s.getsockname()[1]), "127.0.0.1")
+        res = run("-t", "tcp", *args, "-p", str(s.getsockname()[1]), "127.0.0.1")
         done.set()
         t.join()
     return res
@@ -179,6 +193,10 @@ def foreign(port, proc):
     res = no_server(None)
     check("sdpbench: a server that is silent",
           res.returncode == 3 and "is this sdpbench -s?" in res.stderr, res)
+    res = no_server(struct.pack(">IHHIIQ4Q", MAGIC, 2, 1, 0, 0, 0, *[0] * 4),
+                    "-S", "16M", "--buffers", "16", pause=2)
+    check("sdpbench: a server that fills 256 MB first",
+          res.returncode == 1 and "is this" not in res.stderr, res)
     res = no_server(b"")
     check("sdpbench: an older server, which only closes",
           res.returncode == 1 and "protocol 2" in res.stderr, res)
@@ -228,5 +246,6 @@ with server() as (at, process):
     at_once(at)
     hostile(at)
     foreign(at, process)
+few_files()
 wrong_use()
 sys.exit(bool(FAILED))

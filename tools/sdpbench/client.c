@@ -17,8 +17,10 @@
 #include "mark.h"
 
 #define MAX_COUNT (1ULL << 40)
-/* Seconds that a server has to answer at first */
+/* Seconds that a server has to answer at first, beside those for its memory */
 #define ANSWER_S 1
+/* Bytes a second that a slow server fills before it answers */
+#define FILL_RATE 50e6
 /* Ticks of /proc/stat are 10 ms: less than that is no figure */
 #define HOST_S 0.2
 /* Round trips that tell how long a reply takes */
@@ -399,9 +401,10 @@ static void hello(struct client *cl, struct conn *c, const char *host,
 			 [HELLO_BUFFERS] = opts->buffers,
 			 [HELLO_ZEROCOPY] = opts->zerocopy },
 	};
+	double bytes = (double)cl->in_len * (opts->buffers ? opts->buffers : 1);
 	struct proto_msg reply;
 
-	limit(ANSWER_S + opts->wait,
+	limit(ANSWER_S + opts->wait + bytes / FILL_RATE,
 	      "%s port %u does not answer: is this sdpbench -s?", host, port);
 	if (proto_send(c, &req) || proto_recv(c, &reply))
 		no_hello(c, host, port);

@@ -370,6 +370,26 @@ struct listener {
 	int fd;
 };
 
+/* After accept() has failed: what it lacks, it may have in a while */
+static void go_on(const struct listener *l)
+{
+	switch (errno) {
+	case EINTR:
+	case ECONNABORTED:
+		break;
+	case EMFILE:
+	case ENFILE:
+	case ENOBUFS:
+	case ENOMEM:
+		bench_warn("%s: accept: %s; clients wait until others end",
+			   l->xp->name, strerror(errno));
+		sleep(1);
+		break;
+	default:
+		bench_die("%s: accept: %s", l->xp->name, strerror(errno));
+	}
+}
+
 static void *listener_main(void *arg)
 {
 	const struct listener *l = arg;
@@ -381,13 +401,11 @@ static void *listener_main(void *arg)
 		while (sem_wait(&room))
 			;
 		fd = l->xp->accept(l->fd, NULL, NULL);
-		if (fd < 0 && (errno == EINTR || errno == ECONNABORTED)) {
+		if (fd < 0) {
+			go_on(l);
 			sem_post(&room);
 			continue;
 		}
-		if (fd < 0)
-			bench_die("%s: accept: %s", l->xp->name,
-				  strerror(errno));
 		if (l->opts->once)
 			exit(serve_client(l->xp, fd) ? BENCH_EXIT_OK :
 						       BENCH_EXIT_FAILED);
