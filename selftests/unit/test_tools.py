@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""sdpstat and sdpbench without a kernel that has SDP sockets:
+"""sdpstat, sdpbench and sdpctl without a kernel that has SDP sockets:
 test_tools.py DIRECTORY"""
 import errno
 import os
+import shutil
 import socket
 import struct
 import subprocess
 import sys
+import tempfile
 
 from checks import FAILED, check
 
@@ -104,8 +106,41 @@ def helped():
               res.stderr == f"{name}: cannot write: No space left on device\n", res)
 
 
+def sdpctl():
+    """It finds what lies beside it, and below sbin, however it is called"""
+    with tempfile.TemporaryDirectory() as tmp:
+        for name in "real/sbin", "bin":
+            os.makedirs(os.path.join(tmp, name))
+        real, link = os.path.join(tmp, "real/sbin/sdpctl"), os.path.join(tmp, "bin/sdpctl")
+        shutil.copy(os.path.join(os.path.dirname(__file__), "../../tools/sdpctl/sdpctl"), real)
+        os.symlink(real, link)
+        stat = os.path.join(tmp, "real/sbin/sdpstat")
+        with open(stat, "w", encoding="ascii") as f:
+            f.write("#!/bin/sh\necho this is sdpstat $1\n")
+        os.chmod(stat, 0o755)
+
+        def call(*args):
+            return subprocess.run(["bash", link, *args], text=True, check=False,
+                                  env=dict(os.environ, PATH="/usr/bin:/bin"),
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+        res = call("report")
+        check("sdpctl report: sdpstat beside it", "this is sdpstat stack" in res.stdout, res)
+        if os.path.exists("/sbin/sysctl"):
+            check("sdpctl report: sysctl below sbin", "sysctl: command not" not in res.stdout, res)
+        if not os.geteuid():
+            res = call("trust", "on")
+            check("sdpctl, by a link: the library of the installation",
+                  f"there is no {os.path.realpath(tmp)}/real/lib/sdp/libsdp.so" in res.stdout, res)
+        if shutil.which("systemd-escape"):
+            res = call("enable", "my-eth0")
+            check("sdpctl: the unit of a device with a dash", res.returncode == 2 and
+                  res.stdout.endswith("systemctl enable sdp@my\\\\x2deth0\n"), res)
+
+
 numbers()
 nothing()
+sdpctl()
 closed()
 written()
 helped()
