@@ -44,6 +44,20 @@ rpm_files() {
 
 check "make rpm has the files of the Debian packages" rpm_files
 
+# rpm_bin: sbin is bin, as in Fedora 42
+rpm_bin() {
+	local home=$WORK/home
+
+	mkdir -p "$home/files"
+	echo '%_sbindir %{_bindir}' >"$home/.rpmmacros"
+	HOME=$home RPMFLAGS=--nodeps scripts/build-rpm.sh "$home" || return
+	rpm2cpio "$home"/rpm/RPMS/*/sdp-tools-*.rpm | (cd "$home/files" && cpio -idm --quiet) || return
+	[ -x "$home/files/usr/bin/sdpctl" ] && [ ! -e "$home/files/usr/sbin" ] &&
+		grep -q '^ExecStart=/usr/bin/sdpctl' "$home/files/usr/lib/systemd/system/sdp@.service"
+}
+
+check "make rpm where sbin is bin" rpm_bin
+
 # musl_symbols: the library of the package wants no function that glibc alone has
 musl_symbols() {
 	local out
