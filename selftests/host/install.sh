@@ -109,6 +109,20 @@ check "make uninstall succeeds" make uninstall PREFIX=/usr DESTDIR="$WORK/stage"
 nothing_left() { ! find "$WORK/stage" -type f -o -type l | grep .; }
 check "make uninstall leaves no file" nothing_left
 
+# own_alone: the link of "sdpctl trust on" goes as well, and no directory that was there
+own_alone() {
+	local own=$WORK/own
+	local where=(O="$own/out" PREFIX="$own/usr" LIBDIR="$own/lib/sdp" TRUSTDIR="$own/trust")
+
+	mkdir -p "$own/lib" "$own/trust"
+	make -s -C tools install "${where[@]}" || return
+	ln -s "$own/lib/sdp/libsdp.so" "$own/trust" || return
+	make -s -C tools uninstall "${where[@]}" || return
+	[ -d "$own/lib" ] && [ ! -e "$own/lib/sdp" ] && [ ! -L "$own/trust/libsdp.so" ] &&
+		[ ! -e "$own/usr/share/doc/sdp-tools" ]
+}
+check "make uninstall takes its own alone, and all of it" own_alone
+
 # refuses WORDS COMMAND...: it fails, and says that
 refuses() {
 	local words=$1 said
