@@ -94,7 +94,11 @@ static int run(struct fs_node *n)
 			n->plan->node[n->self].name, n->why);
 	else
 		fs_stat_print(n);
-	fflush(n->out);
+	if (fflush(n->out) || ferror(n->out)) {
+		fprintf(stderr, "fs-node: cannot write results: %s\n",
+			strerror(errno));
+		status = status ? status : FS_INPUT;
+	}
 	if (n->xp->finish)
 		n->xp->finish();
 	/* threads may sit in the middle of anything */

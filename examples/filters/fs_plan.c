@@ -346,6 +346,16 @@ static void read_curve(struct fs_plan *p, char *rest)
 	p->curves++;
 }
 
+/* It appears in results, as a string of JSON */
+static void check_text(const struct fs_plan *p, const char *s)
+{
+	for (; *s; s++) {
+		if ((unsigned char)*s < ' ' || strchr("\"\\\x7f", *s))
+			bad(p,
+			    "a unit of work has neither quotes nor backslashes nor control characters");
+	}
+}
+
 static void read_uow(struct fs_plan *p, char *rest)
 {
 	const char *args = args_of(rest);
@@ -356,6 +366,7 @@ static void read_uow(struct fs_plan *p, char *rest)
 	if (!*args || strlen(args) >= FS_UOW_TEXT)
 		bad(p, "a unit of work has a kind and at most %d letters",
 		    FS_UOW_TEXT - 1);
+	check_text(p, args);
 	p->uow = realloc(p->uow, (p->uows + repeat) * sizeof(*p->uow));
 	if (!p->uow)
 		fs_die(FS_INPUT, "no memory for %u units of work", repeat);

@@ -140,6 +140,9 @@ MISTAKES = [
     ("curve 2 0 0 1\ncurve 2 0 0 1", 2, "ascend"),
     ("uow", 1, "a kind"),
     ("client n9", 1, "no node n9"),
+    ('uow "a"', 1, "neither quotes nor"),
+    ("uow a\\b", 1, "neither quotes nor"),
+    ("uow a\x1b[J", 1, "neither quotes nor"),
     ("set port=70000", 1, "a number"),
     ("x" * 2000, 1, "too long"),
     ("node n1 h\nfilter f sink on n1", 2, "no unit of work"),
@@ -165,6 +168,18 @@ def mistakes():
     check("an unknown query ends all nodes with a sentence",
           res.returncode == 2 and "the queries are" in res.stderr
           and res.stderr.count("\n") == 1, res)
+
+
+def full():
+    """Results that cannot be written are a failure"""
+    port = free_ports()
+    path = write(f"set port={port} start=30\nnode n1 127.0.0.1\nfilter a source on n1\n"
+                 "filter b sink on n1\nstream a -> b\nuow complete\n")
+    for where, status, words in (("/dev/null", 0, ""), ("/dev/full", 2, "cannot write results: ")):
+        res = subprocess.run([BIN + "/fs-node", "-o", where, path, "n1"], text=True, check=False,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=100)
+        check(f"results to {where}", res.returncode == status and words in res.stderr and
+              res.stderr.count("\n") == bool(words), res)
 
 
 def killed():
@@ -510,7 +525,7 @@ def blocks():
 
 with tempfile.TemporaryDirectory() as WORK:
     blocks()
-    for test in (same_result, scheduling, mistakes, killed, missing, hosts, strangers,
+    for test in (same_result, scheduling, mistakes, full, killed, missing, hosts, strangers,
                  bad_frames, imposed, scope, iso):
         test()
 sys.exit(1 if FAILED else 0)
