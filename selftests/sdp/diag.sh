@@ -177,7 +177,16 @@ by_group() {
 	ktap_is "-e shows the control group" \
 		"$(in_b sdpstat -e -l sport = :7308 | grep -c ' cgroup:/sdp-diag$')" 1
 	stop_bg "$member"
-	rmdir "$group/sdp-diag"
+	mkdir "$group/sdp-diag/"$'\e[J'
+	# shellcheck disable=SC2016 # expanded there
+	start_bg b sh -c 'echo $$ >"$1/cgroup.procs"
+		exec sdp-actions listen 10.0.0.2 7308 5 pause' sh "$group/sdp-diag/"$'\e[J'
+	member=$BG_PID
+	wait_for 10 listens 7308
+	ktap_is "-e shows nothing of a control group that a terminal obeys" \
+		"$(in_b sdpstat -e -l sport = :7308 | grep -c ' cgroup:/sdp-diag/?\[J$')" 1
+	stop_bg "$member"
+	rmdir "$group/sdp-diag/"$'\e[J' "$group/sdp-diag"
 }
 if [ -n "$GROUPS_OF_SOCKETS" ]; then
 	by_group

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* sdpstat: names that hold anything, counters that fall, filters, the table. */
+#include <netdb.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -309,6 +310,57 @@ static void test_colours(void)
 	CHECK(!strchr(out, '\033'));
 }
 
+/* That of an address has as many letters as there may be */
+int getnameinfo(const struct sockaddr *sa, socklen_t len, char *host,
+		socklen_t hostlen, char *serv, socklen_t servlen, int flags)
+{
+	(void)sa;
+	(void)len;
+	(void)serv;
+	(void)servlen;
+	(void)flags;
+	memset(host, 'n', hostlen - 1);
+	host[hostlen - 1] = '\0';
+	return 0;
+}
+
+static void test_long_name(void)
+{
+	struct sock_info s = { .family = AF_INET, .dst = { 1 }, .dport = 80 };
+	const struct sock_list list = { .v = &s, .n = 1 };
+	const struct options o = { .resolve = true };
+	char out[1000];
+
+	capture(&list, NULL, &o, out, sizeof(out));
+	if (!CHECK(strstr(out, "nnnnnnnn:80 ")))
+		printf("# got %s", out);
+}
+
+/* The rates of sockets that the kernel lists in another order than before */
+static void test_rates(void)
+{
+	struct sock_info now[] = {
+		{ .family = AF_INET, .cookie = 1, .sport = 1 },
+		{ .family = AF_INET, .cookie = 2, .sport = 2 },
+		{ .family = AF_INET, .cookie = 3, .sport = 3 },
+	};
+	struct sock_info before[] = { { .cookie = 3 }, { .cookie = 1 } };
+	const struct sock_list list = { .v = now, .n = ARRAY_SIZE(now) };
+	struct sock_list old = { .v = before, .n = ARRAY_SIZE(before) };
+	const struct options o = { 0 };
+	char out[1000];
+
+	for (int i = 0; i < 3; i++)
+		now[i].stats[SDP_DIAG_STATS_TX_BYTES] = 5000 + i;
+	before[0].stats[SDP_DIAG_STATS_TX_BYTES] = 4000;
+	before[1].stats[SDP_DIAG_STATS_TX_BYTES] = 2000;
+	sockets_keep(&old);
+	capture(&list, &old, &o, out, sizeof(out));
+	if (!CHECK(strstr(out, " 3000  ") && strstr(out, " 5001  ") &&
+		   strstr(out, " 1002  ")))
+		printf("# got %s", out);
+}
+
 static unsigned int sentences(const uint64_t *v)
 {
 	struct json j = begin();
@@ -343,6 +395,8 @@ static const struct unit_test tests[] = {
 	{ "filters", test_filters },
 	{ "width of the table", test_width },
 	{ "colours", test_colours },
+	{ "names that are too long", test_long_name },
+	{ "rates of sockets in another order", test_rates },
 	{ "advice", test_advice },
 	{ "names that are no text", test_broken_names },
 	{ "counters that rise and fall", test_change },

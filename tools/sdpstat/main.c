@@ -462,13 +462,14 @@ static bool has_colours(void)
 /* In place of the last listing, as much as there is room for */
 static void begin_screen(struct options *o)
 {
+	bool two = (o->extended || o->tcp) && !o->one_line;
 	struct winsize size;
 
 	if (!o->watch || o->json || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size))
 		return;
 	fputs("\033[H\033[J", stdout);
 	/* one for the headings, one for the cursor */
-	o->rows = size.ws_row > 3 ? size.ws_row - 2 : 1;
+	o->rows = size.ws_row > 3 ? (size.ws_row - 2) / (two ? 2 : 1) : 1;
 	o->colours = has_colours();
 }
 
@@ -516,6 +517,7 @@ static void show_sockets(const struct options *o, bool first)
 
 	old = list;
 	list = tmp;
+	sockets_keep(&old);
 	get_selected(&list, o);
 	if (o->summary)
 		summary_show(&list, o);
@@ -528,23 +530,32 @@ static void show_sockets(const struct options *o, bool first)
 static void kill_sockets(struct options *o)
 {
 	struct sock_list list = { 0 };
+	struct query q = { 0 };
 	size_t i, n = 0;
+	int err = 0;
 
 	if (o->kill_cookie) {
-		if (!socket_destroy(o->kill_cookie))
-			die("no SDP socket has the cookie %llx: see 'sdpstat -ae'",
-			    (unsigned long long)o->kill_cookie);
-		return;
+		err = socket_destroy(o->kill_cookie, &q);
+		if (!err)
+			return;
+		destroy_fail(&q, err);
+		die("no SDP socket has the cookie %llx: see 'sdpstat -ae'",
+		    (unsigned long long)o->kill_cookie);
 	}
 	/* in that state there is nothing to end */
 	o->states &= ~(1u << STATE_CLOSE);
 	get_selected(&list, o);
-	for (i = 0; i < list.n; i++)
-		if (socket_destroy(list.v[i].cookie))
+	for (i = 0; i < list.n && (!err || err == ENOENT); i++) {
+		err = socket_destroy(list.v[i].cookie, &q);
+		if (!err)
 			list.v[n++] = list.v[i];
+	}
 	list.n = n;
-	show_list(&list, NULL, 0, o);
+	if (n || !err || err == ENOENT)
+		show_list(&list, NULL, 0, o);
 	flush_output();
+	if (err)
+		destroy_fail(&q, err);
 }
 
 static void advise_usage(FILE *f)

@@ -4,6 +4,7 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -379,7 +380,8 @@ static struct sdp_diag_req *diag_request(struct nlmsghdr *nlh)
 	return req;
 }
 
-static void diag_fail(const struct query *q, int err)
+/* @what: it was to do with SDP sockets */
+static void diag_fail(const struct query *q, int err, const char *what)
 {
 	if (err == ENOENT && access("/sys/module/sdp", F_OK))
 		die("the kernel has no SDP: load it with 'modprobe sdp' as root");
@@ -387,29 +389,24 @@ static void diag_fail(const struct query *q, int err)
 		die("sockets cannot be listed: load the module with 'modprobe sdp_diag' as root");
 	if (err == EPERM || err == EACCES)
 		die("no permission: run as root (CAP_NET_ADMIN is needed)");
-	die("the kernel refused to list SDP sockets: %s", query_reason(q, err));
-}
-
-static int sock_cmp_state(const struct sock_info *a, const struct sock_info *b)
-{
-	return (a->state != STATE_LISTEN) - (b->state != STATE_LISTEN);
+	die("the kernel refused to %s SDP sockets: %s", what,
+	    query_reason(q, err));
 }
 
 /* Listeners first, as everybody expects; otherwise the kernel's order. */
 static void sockets_sort(struct sock_list *list)
 {
-	struct sock_info tmp;
-	size_t i, j;
+	struct sock_info *others = xrealloc(NULL, list->n + 1, sizeof(*others));
+	size_t i, n = 0, listeners = 0;
 
-	for (i = 1; i < list->n; i++) {
-		if (sock_cmp_state(&list->v[i - 1], &list->v[i]) <= 0)
-			continue;
-		tmp = list->v[i];
-		for (j = i; j > 0 && sock_cmp_state(&list->v[j - 1], &tmp) > 0;
-		     j--)
-			list->v[j] = list->v[j - 1];
-		list->v[j] = tmp;
-	}
+	for (i = 0; i < list->n; i++)
+		if (list->v[i].state == STATE_LISTEN)
+			list->v[listeners++] = list->v[i];
+		else
+			others[n++] = list->v[i];
+	if (n)
+		memcpy(list->v + listeners, others, n * sizeof(*others));
+	free(others);
 }
 
 static int sockets_query(struct sock_list *list, const struct options *o,
@@ -444,7 +441,7 @@ void sockets_get(struct sock_list *list, const struct options *o)
 	int err = sockets_query(list, o, &q);
 
 	if (err)
-		diag_fail(&q, err);
+		diag_fail(&q, err, "list");
 }
 
 bool sockets_try(struct sock_list *list, const struct options *o)
@@ -454,11 +451,10 @@ bool sockets_try(struct sock_list *list, const struct options *o)
 	return !sockets_query(list, o, &q);
 }
 
-/* Returns whether there was such a socket */
-bool socket_destroy(uint64_t cookie)
+/* Returns 0, or an errno; ENOENT: there was no such socket */
+int socket_destroy(uint64_t cookie, struct query *q)
 {
 	struct mnl_socket *nl = netlink_open(NETLINK_SOCK_DIAG);
-	struct query q = { 0 };
 	char buf[256];
 	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
 	struct sdp_diag_req *req;
@@ -470,13 +466,16 @@ bool socket_destroy(uint64_t cookie)
 	req->cookie[0] = (uint32_t)cookie;
 	req->cookie[1] = cookie >> 32;
 
-	err = query_run(nl, nlh, &q);
+	err = query_run(nl, nlh, q);
 	mnl_socket_close(nl);
+	return err;
+}
+
+void destroy_fail(const struct query *q, int err)
+{
 	if (err == ENOENT && !access("/sys/module/sdp_diag", F_OK))
-		return false;
-	if (err)
-		diag_fail(&q, err);
-	return true;
+		return;
+	diag_fail(q, err, "end");
 }
 
 /* ---- counters ---- */

@@ -109,21 +109,26 @@ static void endpoint_text(char *buf, size_t len, const struct sock_info *s,
 {
 	const uint8_t *addr = peer ? s->dst : s->src;
 	unsigned int port = peer ? s->dport : s->sport;
-	char host[256], name[IF_NAMESIZE], port_text[8] = "*";
+	char host[256], name[IF_NAMESIZE], port_text[8] = "*", end[64];
 	const char *scope = "";
+	bool colons;
 
 	addr_text(host, sizeof(host), s->family, addr, resolve);
 	if (s->ifindex && !peer && if_indextoname(s->ifindex, name))
 		scope = name;
 	if (port)
 		snprintf(port_text, sizeof(port_text), "%u", port);
-	snprintf(buf, len, strchr(host, ':') ? "[%s]%s%s:%s" : "%s%s%s:%s",
-		 host, *scope ? "%" : "", scope, port_text);
+	colons = strchr(host, ':');
+	snprintf(end, sizeof(end), "%s%s%s:%s", colons ? "]" : "",
+		 *scope ? "%" : "", scope, port_text);
+	/* a name may be too long, a port is not */
+	snprintf(buf, len, "%s%.*s%s", colons ? "[" : "",
+		 (int)(len - strlen(end) - 2), host, end);
 }
 
 /*
- * A process chooses its name: what a terminal obeys, and what looks like the end
- * of the name, is not shown. C1 controls are two bytes of UTF-8.
+ * A process chooses its name, and a user that of a control group: what a terminal obeys, and
+ * what looks like the end of the name, is not shown. C1 controls are two bytes of UTF-8.
  */
 static void name_text(const char *s)
 {
@@ -227,7 +232,8 @@ static void extended_text(const struct sock_info *s, bool one_line)
 	extended_rest(s);
 	if (s->cgroup) {
 		cgroup_path(path, sizeof(path), s->cgroup);
-		printf(" cgroup:%s", path);
+		fputs(" cgroup:", stdout);
+		name_text(path);
 	}
 }
 
@@ -310,22 +316,27 @@ static void tcp_json(struct json *j, const struct sock_info *s)
 	json_close(j, '}');
 }
 
-static const struct sock_info *find_old(const struct sock_list *old,
-					uint64_t cookie)
+static int by_cookie(const void *a, const void *b)
 {
-	size_t i;
+	const struct sock_info *x = a, *y = b;
 
-	for (i = 0; old && i < old->n; i++)
-		if (old->v[i].cookie == cookie)
-			return &old->v[i];
-	return NULL;
+	return x->cookie < y->cookie ? -1 : x->cookie > y->cookie;
+}
+
+void sockets_keep(struct sock_list *list)
+{
+	if (list->n)
+		qsort(list->v, list->n, sizeof(*list->v), by_cookie);
 }
 
 /* Bytes per second since the listing before; a new socket counts from 0. */
 static double rate(const struct sock_info *s, const struct sock_list *old,
 		   double seconds, unsigned int attr)
 {
-	const struct sock_info *o = find_old(old, s->cookie);
+	const struct sock_info *o = NULL;
+
+	if (old->n)
+		o = bsearch(s, old->v, old->n, sizeof(*old->v), by_cookie);
 
 	return (s->stats[attr] - (o ? o->stats[attr] : 0)) / seconds;
 }

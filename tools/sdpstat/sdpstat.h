@@ -147,7 +147,6 @@ uint64_t parse_number(const char *arg, int base, const char *what); /* not 0 */
 /* netlink.c: the answers of the kernel. An error there ends the program */
 void sockets_get(struct sock_list *list, const struct options *o);
 bool sockets_try(struct sock_list *list, const struct options *o);
-bool socket_destroy(uint64_t cookie); /* there was one */
 #define COUNTERS_MAX 512
 unsigned int counters_get(uint64_t v[COUNTERS_MAX]);
 
@@ -156,6 +155,8 @@ struct query {
 	void *arg;
 	char message[256]; /* what the kernel says about an error */
 };
+int socket_destroy(uint64_t cookie, struct query *q);
+void destroy_fail(const struct query *q, int err); /* returns if it was gone */
 struct mnl_socket *netlink_open(int bus);
 int query_run(struct mnl_socket *nl, struct nlmsghdr *nlh, struct query *q);
 const char *query_reason(const struct query *q, int err);
@@ -234,7 +235,8 @@ void json_double(struct json *j, const char *name, double v);
 void json_bool(struct json *j, const char *name, bool v);
 void json_end(struct json *j);
 
-/* print.c */
+/* print.c: @old, or NULL, has been through sockets_keep() */
+void sockets_keep(struct sock_list *list);
 void sockets_print(const struct sock_list *list, const struct sock_list *old,
 		   double seconds, const struct options *o);
 void event_print(const struct sock_info *s, unsigned int old,
