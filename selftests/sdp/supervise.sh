@@ -111,7 +111,7 @@ open(sys.argv[1]).read()
 s = socket.socket()
 print(s.getsockopt(socket.SOL_SOCKET, socket.SO_PROTOCOL))' "$T/go"
 	wait_for 20 said ready
-	for what in TERM INT HUP; do
+	for what in TERM INT HUP QUIT USR1 USR2 PIPE ALRM TSTP; do
 		pkill -$what -x sdp-run
 	done
 	: >"$T/go"

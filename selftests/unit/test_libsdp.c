@@ -5,9 +5,11 @@
  * here first. Sockets of TCP stand for those of SDP.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -15,6 +17,7 @@
 
 #include <linux/sdp.h>
 
+#include "../../tools/libsdp/log.h"
 #include "unit.h"
 
 long syscall(long nr, ...);
@@ -245,11 +248,57 @@ static void test_refused(void)
 	sdp_refusal = 0;
 }
 
+/* A message to standard error, which is @fd, read from @from: its end, or nothing */
+static void log_to(int fd, int from, char text[64])
+{
+	static const struct libsdp_rules rules = { .log = LIBSDP_LOG_STDERR };
+	int saved = dup(STDERR_FILENO);
+	char line[512];
+	ssize_t n;
+
+	dup2(fd, STDERR_FILENO);
+	libsdp_log(&rules, LIBSDP_LOG_ERROR, "to %s", "it\033\nforged");
+	dup2(saved, STDERR_FILENO);
+	close(saved);
+	fcntl(from, F_SETFL, O_NONBLOCK);
+	n = read(from, line, sizeof(line) - 1);
+	line[n > 0 ? n : 0] = '\0';
+	snprintf(text, 64, "%s", n > 0 ? strstr(line, ": to") : "");
+}
+
+/* A daemon may have opened something else in the place of standard error */
+static void test_stderr(void)
+{
+	char text[64], path[64];
+	int fd[2], file;
+
+	CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
+	log_to(fd[0], fd[1], text);
+	CHECK(!*text);
+	close(fd[0]);
+	close(fd[1]);
+	CHECK_EQ(pipe(fd), 0);
+	log_to(fd[1], fd[0], text);
+	CHECK(!strcmp(text, ": to it??forged\n"));
+	close(fd[0]);
+	close(fd[1]);
+	fd[0] = memfd_create("data", 0);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd[0]);
+	for (int append = 0; append < 2; append++) {
+		file = open(path, O_WRONLY | (append ? O_APPEND : 0));
+		log_to(file, fd[0], text);
+		CHECK_EQ(!*text, !append);
+		close(file);
+	}
+	close(fd[0]);
+}
+
 static const struct unit_test tests[] = {
 	{ "a socket that becomes one of TCP", test_becomes_tcp },
 	{ "other sockets", test_others },
 	{ "addresses that cannot be read", test_bad_address },
 	{ "addresses that can", test_good_address },
+	{ "messages without standard error", test_stderr },
 	{ "sockets that are refused for now", test_again },
 	{ "sockets that are refused", test_refused },
 };

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """sdp-run without a kernel that has SDP sockets: test_sdp_run.py SDP-RUN"""
 import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -134,6 +135,48 @@ def defaults():
     check("the environment of the library", res.stdout.endswith("11\n"), res)
 
 
+    for config, want in ("", "none\n"), ("/dev/null", "/dev/null\n"):
+        res = subprocess.run([RUN, "-c", config, "sh", "-c", "echo ${LIBSDP_CONFIG_FILE-none}"],
+                             text=True, check=False, stdout=subprocess.PIPE,
+                             env=dict(os.environ, LIBSDP_CONFIG_FILE="/nosuch"))
+        check(f"-c '{config}' in place of the rules of an outer sdp-run", res.stdout == want, res)
+
+
+def journal():
+    """Standard error of a service is a socket"""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        library = os.path.join(os.path.dirname(RUN), "libsdp.so")
+        subprocess.run(["true"], check=False, stderr=theirs,
+                       env=dict(os.environ, LD_PRELOAD=library, LIBSDP_CONFIG_FILE="/nosuch"))
+        theirs.shutdown(socket.SHUT_WR)
+        said = ours.recv(1000)
+    check("an error of the rules goes to standard error", b"/nosuch: No such file" in said, said)
+
+
+SYSTEMCTL = """#!/bin/sh
+[ "$2" != --property=Environment ] ||
+    printf 'Environment=X_LD_PRELOAD=/x.so "A=%05000d" "LD_PRELOAD=/a.so:/b.so"\\n' 1
+"""
+
+
+def others(folder):
+    """The libraries of a unit stay, before ours: in namespaces of its own, if there may be such"""
+    stub = os.path.join(folder, "systemctl")
+    with open(stub, "w", encoding="ascii") as f:
+        f.write(SYSTEMCTL)
+    os.chmod(stub, 0o755)
+    res = subprocess.run(["unshare", "-rm", "sh", "-ec", """
+        mount -t tmpfs none /etc/systemd && mount -t tmpfs none /run || exit 9
+        mkdir -p /run/systemd/system /etc/systemd/system
+        : >/etc/systemd/system/x.service
+        PATH="$1:$PATH" "$0" enable x >&2
+        cat /etc/systemd/system/x.service.d/50-sdp.conf""", RUN, folder], text=True, check=False,
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    check("libraries that a unit preloads", "not permitted" in res.stderr or res.returncode == 9 or
+          '"LD_PRELOAD=/a.so:/b.so:/' in res.stdout, res)
+
+
 def units():
     """Without root, and without a unit: what is written is seen in selftests/host"""
     for args, want in ((("enable",), "needs the name of a unit"),
@@ -210,6 +253,8 @@ with tempfile.TemporaryDirectory() as tmp:
     which(tmp)
     defaults()
     units()
+    others(tmp)
+    journal()
     wrappers(tmp)
     symbols()
 sys.exit(bool(FAILED))

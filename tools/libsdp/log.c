@@ -81,6 +81,45 @@ bool libsdp_log_check(const char *path, const char **why)
 	return true;
 }
 
+static struct stat first_stderr; /* st_mode is 0 if there was none */
+
+/* Other constructors may have messages before */
+static __attribute__((constructor)) void see_stderr(void)
+{
+	static bool seen;
+
+	if (!seen && fstat(STDERR_FILENO, &first_stderr))
+		first_stderr.st_mode = 0;
+	seen = true;
+}
+
+/*
+ * Daemons close standard error, or give it another file for messages. A connection, or a
+ * file of data, may have its number then.
+ */
+static bool is_stderr(void)
+{
+	struct stat st;
+
+	see_stderr();
+	if (fstat(STDERR_FILENO, &st))
+		return false;
+	if (first_stderr.st_mode && st.st_dev == first_stderr.st_dev &&
+	    st.st_ino == first_stderr.st_ino)
+		return true;
+	return !S_ISSOCK(st.st_mode) &&
+	       (!S_ISREG(st.st_mode) ||
+		(fcntl(STDERR_FILENO, F_GETFL) & O_APPEND));
+}
+
+/* A program chooses argv[0]: it begins no line of its own, and commands no terminal. */
+static void hide_controls(char *line, int n)
+{
+	for (int i = 0; i < n; i++)
+		if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
+			line[i] = '?';
+}
+
 /* If there is no place for it, the message is lost. */
 static void put(int fd, const char *line, size_t len)
 {
@@ -136,13 +175,14 @@ void libsdp_log(const struct libsdp_rules *rules, int level, const char *fmt,
 	m = vsnprintf(line + n, sizeof(line) - 1 - n, fmt, ap);
 	va_end(ap);
 	n = n + m < (int)sizeof(line) - 2 ? n + m : (int)sizeof(line) - 2;
+	hide_controls(line, n);
 	line[n++] = '\n';
 
 	if (rules->log == LIBSDP_LOG_FILE)
 		to_file(rules->log_file, line, n);
 	else if (rules->log == LIBSDP_LOG_SYSLOG)
 		to_syslog(line, n);
-	else
+	else if (is_stderr())
 		put(STDERR_FILENO, line, n);
 	errno = saved;
 }

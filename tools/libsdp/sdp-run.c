@@ -616,6 +616,8 @@ static const char *inherited(const char *config)
 
 	if (config) {
 		unsetenv(LIBSDP_ONLY_ENV);
+		/* an empty name is for the usual rules */
+		unsetenv(LIBSDP_CONFIG_ENV);
 		return *config ? config : NULL;
 	}
 	rules.only = only && *only;

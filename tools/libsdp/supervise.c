@@ -274,13 +274,15 @@ static void serve(int listener, bool tcp_too)
 /* The supervisor: of its own session, with nothing of the caller's open. */
 static void __attribute__((noreturn)) supervisor(int from, bool tcp_too)
 {
+	static const int for_program[] = { SIGHUP,  SIGINT,  SIGQUIT,
+					   SIGTERM, SIGUSR1, SIGUSR2,
+					   SIGPIPE, SIGALRM, SIGTSTP };
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC), listener;
 
 	setsid();
-	/* meant for the program: it may need sockets to end in order */
-	signal(SIGHUP, SIG_IGN);
-	signal(SIGINT, SIG_IGN);
-	signal(SIGTERM, SIG_IGN);
+	/* all processes of a service get them; it may need sockets to end in order */
+	for (size_t i = 0; i < sizeof(for_program) / sizeof(*for_program); i++)
+		signal(for_program[i], SIG_IGN);
 	/* no file system is kept busy */
 	if (chdir("/"))
 		_exit(1);

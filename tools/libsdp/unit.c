@@ -134,20 +134,31 @@ static void property(const struct unit *u, const char *option, char *out,
 		*out = '\0';
 }
 
+/* The rest of the word of @list, perhaps in quotes, that begins with @name; or NULL */
+static char *value_of(char *list, const char *name)
+{
+	for (char *word = list; word; word = strchr(word, ' ')) {
+		word += strspn(word, " \"");
+		if (!strncmp(word, name, strlen(name)))
+			return word + strlen(name);
+	}
+	return NULL;
+}
+
 /* Libraries that the unit preloads already, without ours, each with a colon after it */
 static void preloaded(const struct unit *u, const char *library, char *out,
 		      size_t size)
 {
-	static const char wanted[] = "LD_PRELOAD=";
-	char text[4096], *at, *save, *word;
+	static char text[1 << 17];
+	char *at, *save, *word;
 	size_t n = 0;
 
 	*out = '\0';
 	property(u, "--property=Environment", text, sizeof(text));
-	at = strstr(text, wanted);
+	at = strchr(text, '=');
+	at = at ? value_of(at + 1, "LD_PRELOAD=") : NULL;
 	if (!at)
 		return;
-	at += strlen(wanted);
 	at[strcspn(at, " \"\n")] = '\0';
 	for (word = strtok_r(at, ":", &save); word && n < size;
 	     word = strtok_r(NULL, ":", &save))
