@@ -79,7 +79,7 @@ for other in lost:
 for other in lost:
     other.close()
 print("waiting", flush=True)
-sock.settimeout('$(scaled 8 14)')
+sock.settimeout('"$(scaled 8 14)"')
 try:
     end = "end" if not sock.recv(1) else "data"
 except OSError as e:

@@ -855,11 +855,20 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } modes[] = {
-	{ "plain", plain },	    { "keep", keep },	 { "fork", forked },
-	{ "move", moved },	    { "close", closed }, { "pipe", piped },
-	{ "mix", mixed },	    { "gone", gone },	 { "misuse", misuse },
-	{ "race", race },	    { "cut", cut },	 { "lent", costs_lent },
-	{ "copied", costs_copied }, { "held", held },
+	{ "plain", plain },
+	{ "keep", keep },
+	{ "fork", forked },
+	{ "move", moved },
+	{ "close", closed },
+	{ "pipe", piped },
+	{ "mix", mixed },
+	{ "gone", gone },
+	{ "misuse", misuse },
+	{ "race", race },
+	{ "cut", cut },
+	{ "lent", costs_lent },
+	{ "copied", costs_copied },
+	{ "held", held },
 	{ "held-send", held_send },
 };
 

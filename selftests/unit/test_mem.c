@@ -852,7 +852,9 @@ static void test_rereg(void)
 	env.random = random;
 	for (i = 0; i < 300; i++) {
 		random[0] = 0x8000001 + i;
-		CHECK_EQ(rereg(mr, IB_MR_REREG_PD, 1, 1, 0, i & 1 ? &other_pd : &pd), 0);
+		CHECK_EQ(rereg(mr, IB_MR_REREG_PD, 1, 1, 0,
+			       i & 1 ? &other_pd : &pd),
+			 0);
 		CHECK_EQ(hyb_mem_hold(mem, key, 500, 1, 0), HYB_MEM_STAG);
 	}
 	/* memory */
