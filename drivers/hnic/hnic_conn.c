@@ -269,12 +269,12 @@ enum hnic_tx hnic_conn_tx(struct hnic_dev *hd, struct hnic_pkt *p,
 		return HNIC_TX_PLAIN;
 	if (!p->pay)
 		hnic_pkt_parse(p);
-	if (!p->pay && marked) {
+	if (!p->pay) {
+		if (!marked)
+			return HNIC_TX_PLAIN;
 		hd->tx_stats.crc_dropped++;
 		return HNIC_TX_DROP;
 	}
-	if (!p->pay)
-		return HNIC_TX_PLAIN;
 	hc = hnic_conn_find(hd, p, true);
 	if (hc) {
 		spin_lock(&hc->tx_lock);

@@ -371,9 +371,10 @@ static uid_t hnic_user_of(const struct user_namespace *ns)
 
 static unsigned long hnic_user_has(uid_t user)
 {
-	const void *entry = xa_load(&hnic_user_pairs, user);
+	const void *entry;
 
 	ASSERT_RTNL();
+	entry = xa_load(&hnic_user_pairs, user);
 	return entry ? xa_to_value(entry) : 0;
 }
 
@@ -391,7 +392,9 @@ static int hnic_user_get(struct net_device *netdev,
 	hd->user = hnic_user_of(ns);
 	has = hnic_user_has(hd->user);
 	if (has >= HNIC_USER_PAIRS) {
-		NL_SET_ERR_MSG(extack, "hnic: a user may have 16 pairs in user namespaces");
+		NL_SET_ERR_MSG(extack, "hnic: a user may have "
+			       __stringify(HNIC_USER_PAIRS)
+			       " pairs in user namespaces");
 		return -ENOSPC;
 	}
 	err = xa_err(xa_store(&hnic_user_pairs, hd->user, xa_mk_value(has + 1),
@@ -409,6 +412,7 @@ static void hnic_user_put(struct hnic_dev *hd)
 	hd->limited = false;
 	has = hnic_user_has(hd->user) - 1;
 	if (has)
+		/* in the place of a value, for which no memory is needed */
 		xa_store(&hnic_user_pairs, hd->user, xa_mk_value(has), GFP_KERNEL);
 	else
 		xa_erase(&hnic_user_pairs, hd->user);
@@ -561,8 +565,8 @@ static int hnic_register(struct net_device *netdev, bool has_address)
 	if (!has_address)
 		eth_hw_addr_random(netdev);
 	/*
-	 * NAPI has threads of its own: the host's work is apart from the engines'. Later
-	 * the core wants the lock of the device.
+	 * NAPI has threads of its own: the host's work is apart from the engines'. The core
+	 * wants this before the device is registered, or else with its lock.
 	 */
 	netif_threaded_enable(netdev);
 	err = register_netdevice(netdev);
@@ -653,17 +657,20 @@ static int hnic_new_pair(struct net_device *netdev, struct net *peer_net,
 		return err;
 	peer = hnic_new_peer(peer_net, ptb, ifm, extack);
 	if (IS_ERR(peer)) {
-		hnic_user_put(netdev_priv(netdev));
-		return PTR_ERR(peer);
+		err = PTR_ERR(peer);
+		goto err_user;
 	}
 	err = hnic_register(netdev, tb[IFLA_ADDRESS]);
-	if (err) {
-		hnic_user_put(netdev_priv(netdev));
-		unregister_netdevice(peer);
-		return err;
-	}
+	if (err)
+		goto err_peer;
 	hnic_tie(netdev, peer);
 	return 0;
+
+err_peer:
+	unregister_netdevice(peer);
+err_user:
+	hnic_user_put(netdev_priv(netdev));
+	return err;
 }
 
 #ifdef HAVE_RTNL_NEWLINK_PARAMS

@@ -34,9 +34,8 @@ for p in offload-contig offload-sg assisted hybrid; do
 	done
 done
 
-
-# The NIC has no memory for another page of its pool, all of which is in use. A datagram
-# that is not read keeps one page; the others are idle.
+# The pool of the NIC is full, and no page can be allocated. A datagram that is not read
+# keeps one page; the others are idle.
 around() { in_a ping -q -A -s 1400 -c 3500 -W 2 -w 200 "$SERVER"; }
 start_bg b python3 -c 'import socket, time
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

@@ -11,7 +11,6 @@
 # shellcheck source=selftests/lib/ktest.sh
 . "$(dirname "$0")/../lib/ktest.sh"
 export NET_LINK=hnic
-need ethtool
 need_research
 
 hybrid_here || ktap_skip_all "no hybrid devices"
