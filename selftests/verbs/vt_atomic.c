@@ -17,7 +17,8 @@
 #define VT_RIGHTS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
 #define VT_WORD		64	/* of the peer's region, the one operated on */
-#define VT_LATE		500	/* ms until an operation is certainly held up */
+#define VT_LATE		250	/* ms until an operation is certainly held up */
+#define VT_REST		2000	/* ms until a connection without traffic is left alone */
 
 struct vt_op {
 	const char *what;
@@ -228,8 +229,13 @@ void vt_withdraw_test(void)
 		return;
 	word = vt_word(&c->b, VT_WORD);
 	*word = 41;
-	/* or TCP's timer of delayed acknowledgments would wait here for the socket */
-	msleep(VT_LATE);
+	/*
+	 * TCP's timer of delayed acknowledgments would wait for the socket on this CPU,
+	 * and so would the provider's search for idle connections. It comes every half
+	 * second, but not to a connection that has been idle twice, and to one that
+	 * sends again only half a second later.
+	 */
+	msleep(VT_REST);
 	late_enough = ktime_add_ms(ktime_get(), VT_LATE);
 	INIT_WORK_ONSTACK(&late.work, vt_late_add_work);
 	/*
