@@ -309,7 +309,8 @@ void hyb_sq_lend(struct hyb_qp *qp, u32 slot, u32 bytes,
 	s->status = status;
 	s->end = end;
 	s->lent = true;
-	qp->sq.nlent++;
+	if (!qp->sq.nlent++)
+		qp->sq.lent = slot;
 }
 
 /**
@@ -326,7 +327,7 @@ void hyb_sq_unlent(struct hyb_qp *qp, u64 pos)
 	u32 i;
 
 	/* behind a Read, too: no acknowledgment needs to follow its end */
-	for (i = sq->get; sq->nlent && i != sq->tx; i++) {
+	for (i = sq->lent; sq->nlent && i != sq->tx; i++) {
 		s = hyb_sq_slot(sq, i);
 		if (!s->lent)
 			continue;
@@ -337,6 +338,7 @@ void hyb_sq_unlent(struct hyb_qp *qp, u64 pos)
 		s->done = true;
 		sq->nlent--;
 	}
+	sq->lent = i;
 	hyb_sq_retire_done(qp);
 }
 

@@ -329,9 +329,10 @@ struct hyb_sq_slot {
  * @tx: next entry to transmit
  * @get: next entry to complete; entries complete in order
  * @nlent: requests that are sent, but the network has their memory
+ * @lent: the first of these, if there are any
  * @flushed: the QP failed and the queue is empty: complete at once
  *
- * @tx, @get and @slot belong to the holder of the TCP socket; once the QP
+ * @tx, @get, @nlent, @lent and @slot belong to the holder of the TCP socket; once the QP
  * is in ERROR and its engines have stopped they belong to @lock.
  */
 struct hyb_sq {
@@ -344,6 +345,7 @@ struct hyb_sq {
 	u32 mask;
 	u32 max_sge;
 	u32 nlent;
+	u32 lent;
 	u32 put;
 	u32 tx;
 	u32 get;
