@@ -86,13 +86,14 @@ static int hyb_xmit_queue(struct sock *sk, struct sk_buff *skb,
 	int ret;
 
 	hyb_xmit_count(sk, skb);
-	skb = hyb_off_leaves(sk, skb);
-	if (!skb)
-		return -ENOBUFS;
 	if (!hyb_xmit_may(sk, skb)) {
 		kfree_skb(skb);
 		return -ENOBUFS;
 	}
+	/* after that, as TCP sends its own packet again and not the finished copy */
+	skb = hyb_off_leaves(sk, skb);
+	if (!skb)
+		return -ENOBUFS;
 	ret = container_of(ops, struct hyb_xmit_ops, ops)->base
 		->queue_xmit(sk, skb, fl);
 	hyb_ooo_sent(sk);
