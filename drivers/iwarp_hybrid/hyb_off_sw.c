@@ -24,6 +24,9 @@
 #include <net/ip6_checksum.h>
 #include <net/ipv6.h>
 #include <net/tcp.h>
+#ifdef CONFIG_NET_XGRESS
+#include <net/tcx.h>
+#endif
 
 #include "compat.h"
 #include "hyb_off_priv.h"
@@ -135,6 +138,22 @@ bool hyb_off_wraps(struct sock *sk)
 	return wraps;
 }
 
+/* Has a device filters or programs of tc for the packets that it sends? */
+static bool hyb_off_tc(const struct net_device *dev)
+{
+#if defined(CONFIG_NET_XGRESS)
+	struct bpf_mprog_entry *entry = rcu_dereference(dev->tcx_egress);
+
+	/* a clsact qdisc without filters has an entry, too */
+	return entry && (rcu_access_pointer(tcx_entry(entry)->miniq) ||
+			 READ_ONCE(entry->fp_items[0].prog));
+#elif defined(CONFIG_NET_CLS_ACT)
+	return rcu_access_pointer(dev->miniq_egress);
+#else
+	return false;
+#endif
+}
+
 /*
  * May filters of the device that the route leads to send copies elsewhere? These have no
  * socket, so that the hook does not see them.
@@ -146,14 +165,12 @@ static bool hyb_off_copies(const struct sock *sk)
 
 	rcu_read_lock();
 	dst = rcu_dereference(sk->sk_dst_cache);
-#if defined(CONFIG_NET_XGRESS)
-	copies = dst && rcu_access_pointer(dst->dev->tcx_egress);
-#elif defined(CONFIG_NET_CLS_ACT)
-	copies = dst && rcu_access_pointer(dst->dev->miniq_egress);
-#endif
+	if (dst) {
+		copies = hyb_off_tc(dst->dev);
 #ifdef CONFIG_NETFILTER_EGRESS
-	copies |= dst && rcu_access_pointer(dst->dev->nf_hooks_egress);
+		copies |= !!rcu_access_pointer(dst->dev->nf_hooks_egress);
 #endif
+	}
 	rcu_read_unlock();
 	return copies;
 }

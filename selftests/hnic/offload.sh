@@ -154,6 +154,21 @@ copied_away() {
 	in_b ip link del dup0
 }
 
+sw_packets() { cat /sys/class/infiniband/rdb/ports/1/hw_counters/nic_sw_packets; }
+
+# Filters of incoming packets change nothing for those that leave
+filtered_in() {
+	local sent
+
+	in_b tc qdisc add dev vb clsact
+	in_b tc filter add dev vb ingress matchall action ok
+	sent=$(sw_packets)
+	ktap_check "incoming packets meet a filter" transfer "$bytes"
+	ktap_is "packets that no filter meets leave without a copy" \
+		"$(sw_packets)" "$sent"
+	in_b tc qdisc del dev vb clsact
+}
+
 # Packets that get a tag which the NIC does not know, on their way to it
 tagged() {
 	local rc seen log client
@@ -185,6 +200,7 @@ for p in offload-contig offload-sg hybrid; do
 	profile "$p" "$bytes"
 	queued "$p"
 done
+filtered_in
 copied_away
 tagged
 
