@@ -40,7 +40,7 @@ struct hyb_off_payload {
 
 /*
  * Is this a packet of TCP as it was made, but for addresses and ports? Else it
- * is wrapped into something. VLAN tags do not count.
+ * is wrapped into something, or a part of one. VLAN tags do not count.
  */
 static bool hyb_off_plain(const struct sk_buff *skb)
 {
@@ -48,7 +48,8 @@ static bool hyb_off_plain(const struct sk_buff *skb)
 		return false;
 	switch (vlan_get_protocol(skb)) {
 	case htons(ETH_P_IP):
-		return ip_hdr(skb)->protocol == IPPROTO_TCP;
+		return ip_hdr(skb)->protocol == IPPROTO_TCP &&
+		       !ip_is_fragment(ip_hdr(skb));
 	case htons(ETH_P_IPV6):
 		return ipv6_hdr(skb)->nexthdr == IPPROTO_TCP;
 	default:
