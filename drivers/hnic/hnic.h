@@ -596,7 +596,7 @@ struct hnic_dev {
 	struct mutex conn_lock;		/* changes of conns */
 	struct hnic_filters __rcu *filters;
 	bool limited;
-	uid_t user;
+	u32 user;
 };
 
 /* The peer of an open device */

@@ -355,21 +355,25 @@ static void hnic_free_rmap(struct net_device *netdev)
 /* ---------------------------------------------------------------- users */
 
 /*
- * Pairs of owners of user namespaces, by user. No user is charged for kernel threads:
- * an open pair has four, and one for each queue. RTNL.
+ * Pairs of owners of user namespaces, by hnic_user_of(). No user is charged for kernel
+ * threads: an open pair has four, and one for each queue. RTNL.
  */
 #define HNIC_USER_PAIRS	16
 static DEFINE_XARRAY(hnic_user_pairs);
 
-/* Owners that a user can choose inside of a namespace are the same user here */
-static uid_t hnic_user_of(const struct user_namespace *ns)
+/*
+ * Owners that a user can choose inside of a namespace are the same user here. Root makes
+ * namespaces for others, so each counts by itself; its number is none that a user has.
+ */
+static u32 hnic_user_of(const struct user_namespace *ns)
 {
 	while (ns->parent != &init_user_ns)
 		ns = ns->parent;
-	return from_kuid(&init_user_ns, ns->owner);
+	return uid_eq(ns->owner, GLOBAL_ROOT_UID) ?
+	       ns->ns.inum : from_kuid(&init_user_ns, ns->owner);
 }
 
-static unsigned long hnic_user_has(uid_t user)
+static unsigned long hnic_user_has(u32 user)
 {
 	const void *entry;
 

@@ -7,8 +7,8 @@
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 
-need ethtool iperf3 unshare
-ktap_plan 58
+need ethtool iperf3 setpriv unshare
+ktap_plan 61
 modprobe hnic
 
 pair() { ip link add ha type hnic peer name hb; }
@@ -73,8 +73,27 @@ ktap_is "a user may have 16 pairs in user namespaces" "$(unshare -Urn sh -c '
 	ip link del x3 && ip link add z type hnic && ip -br link | grep -c "^[xyz]"')" \
 	"may have 16
 31"
-pair_again() { unshare -Urn ip link add hx type hnic peer name hy; }
+pair_again() { "$@" unshare -Urn ip link add hx type hnic peer name hy; }
 ktap_check "others when these are gone" wait_for 10 pair_again
+NOBODY=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+# full COMMAND...: a namespace that the command makes has all the pairs that it may have
+full() {
+	# shellcheck disable=SC2016 # for the other shell
+	start_bg - "$@" unshare -Urn sh -c '
+		for i in $(seq 16); do
+			ip link add x$i type hnic peer name y$i || exit
+		done
+		echo full
+		exec sleep 1000'
+	wait_for 20 said full
+}
+full
+ktap_check "each namespace that root makes may have 16" pair_again
+stop_bg "$BG_PID"
+full "${NOBODY[@]}"
+ktap_check_fails "an ordinary user has no more in another namespace" pair_again "${NOBODY[@]}"
+stop_bg "$BG_PID"
+ktap_check "but again when these are gone" wait_for 10 pair_again "${NOBODY[@]}"
 ktap_check "numbers of queues may differ" sh -c 'ip link add hx numtxqueues 4 numrxqueues 8 type hnic &&
 	ethtool -l hx | grep -q "^RX:.*4$" && ! ethtool -l hx | grep -q "^TX:.*4$"'
 ip link del hx
