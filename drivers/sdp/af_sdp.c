@@ -1515,9 +1515,12 @@ static int __net_init sdp_net_init(struct net *net)
 	sn->wq = alloc_workqueue("sdp", WQ_UNBOUND, 0);
 	if (!sn->wq)
 		goto free_tables;
+	sn->setup_wq = alloc_workqueue("sdp_setup", WQ_UNBOUND, WQ_MAX_ACTIVE);
+	if (!sn->setup_wq)
+		goto free_wq;
 	sn->down_wq = alloc_workqueue("sdp_down", WQ_UNBOUND, WQ_MAX_ACTIVE);
 	if (!sn->down_wq)
-		goto free_wq;
+		goto free_setup_wq;
 	err = sdp_mib_init_net(net);
 	if (err)
 		goto free_down_wq;
@@ -1530,6 +1533,8 @@ free_mib:
 	sdp_mib_exit_net(net);
 free_down_wq:
 	destroy_workqueue(sn->down_wq);
+free_setup_wq:
+	destroy_workqueue(sn->setup_wq);
 free_wq:
 	destroy_workqueue(sn->wq);
 free_tables:
@@ -1541,6 +1546,7 @@ static void __net_exit sdp_net_exit(struct net *net)
 {
 	/* the last teardown has released the last socket, and returns */
 	destroy_workqueue(sdp_pernet(net)->down_wq);
+	destroy_workqueue(sdp_pernet(net)->setup_wq);
 	destroy_workqueue(sdp_pernet(net)->wq);
 	WARN_ON_ONCE(!list_empty(&sdp_pernet(net)->socks));
 	WARN_ON_ONCE(atomic_read(&sdp_pernet(net)->nconns));

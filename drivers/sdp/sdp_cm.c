@@ -142,12 +142,14 @@ static bool sdp_cm_enter(struct sdp_conn *conn)
 /*
  * Handlers of the RDMA CM run one after the other for all connections of the machine.
  * Memory that is charged to a control group may have to be waited for, so handlers leave
- * all set-up that takes such memory to this work item. cm.step says which is next.
+ * all set-up that takes such memory to this work item, in a queue of its own. cm.step says
+ * which is next.
  */
 static void sdp_cm_queue_setup(struct sdp_conn *conn)
 {
 	refcount_inc(&conn->refs);
-	if (!queue_work(sdp_wq(conn->sk), &conn->cm.setup_work))
+	if (!queue_work(sdp_pernet(sock_net(conn->sk))->setup_wq,
+			&conn->cm.setup_work))
 		refcount_dec(&conn->refs);
 }
 

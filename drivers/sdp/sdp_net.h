@@ -82,6 +82,8 @@ struct sdp_net {
 	 * keep other namespaces waiting
 	 */
 	struct workqueue_struct *wq;
+	/* set-up, which may wait for memory of a control group */
+	struct workqueue_struct *setup_wq;
 	/* teardown, which waits for the peer and the device */
 	struct workqueue_struct *down_wq;
 	struct list_head dials;		/* sdp_dial.node */

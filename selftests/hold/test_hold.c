@@ -30,6 +30,7 @@
 #include <linux/sched.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
+#include <linux/wait.h>
 
 static char *symbol = "";
 module_param(symbol, charp, 0444);
@@ -71,8 +72,28 @@ static bool null;
 module_param(null, bool, 0444);
 MODULE_PARM_DESC(null, "the other function returns NULL after a hit, instead of waiting");
 
+static DECLARE_WAIT_QUEUE_HEAD(go_wait);
 static bool go;
-module_param(go, bool, 0644);
+
+static void hold_go(void)
+{
+	WRITE_ONCE(go, true);
+	wake_up_all(&go_wait);
+}
+
+static int hold_set_go(const char *val, const struct kernel_param *kp)
+{
+	int err = param_set_bool(val, kp);
+
+	wake_up_all(&go_wait);
+	return err;
+}
+
+static const struct kernel_param_ops hold_go_ops = {
+	.set	= hold_set_go,
+	.get	= param_get_bool,
+};
+module_param_cb(go, &hold_go_ops, &go, 0644);
 MODULE_PARM_DESC(go, "let them go on");
 
 static unsigned int hits;
@@ -138,11 +159,8 @@ static atomic_t sleepers = ATOMIC_INIT(0);
 
 static void hold_sleep(void)
 {
-	unsigned int i;
-
 	atomic_inc(&sleepers);
-	for (i = 0; i < ms && !READ_ONCE(go); i++)
-		usleep_range(1000, 2000);
+	wait_event_timeout(go_wait, READ_ONCE(go), msecs_to_jiffies(ms));
 	atomic_dec(&sleepers);
 }
 
@@ -207,7 +225,7 @@ static unsigned long hold_also(unsigned long a, unsigned long b,
 		return 0;
 	hold_sleep();
 	/* or it would sleep again */
-	WRITE_ONCE(go, true);
+	hold_go();
 	return ((hold_function)also_probe.addr)(a, b, c, d, e, f);
 }
 
@@ -273,7 +291,7 @@ static int __init hold_init(void)
 
 static void __exit hold_exit(void)
 {
-	WRITE_ONCE(go, true);
+	hold_go();
 	while (atomic_read(&sleepers))
 		usleep_range(1000, 2000);
 	if (*also)

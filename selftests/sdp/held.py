@@ -1046,6 +1046,28 @@ def case_other_request():
         expect("connect()", thread.end(), 0)
 
 
+def case_many_requests():
+    """The set-up of many requests waits: timers of other sockets there run"""
+    count = 300
+    with listener() as lsn, contextlib.ExitStack() as stack:
+        lsn.listen(count)
+        enter("b")
+        late = stack.enter_context(socket.socket())
+        enter("a")
+        hold = stack.enter_context(Hold("sdp_verbs_create", "kworker", asleep=1,
+                                        times=count, ms=2000 * PATIENCE))
+        for _ in range(count):
+            other = stack.enter_context(socket.socket())
+            other.setblocking(False)
+            expect("connect()", other.connect_ex(("10.0.0.2", PORT)), errno.EINPROGRESS)
+        wait("256 wait", lambda: hold.hits() >= 256)
+        late.setsockopt(socket.IPPROTO_TCP, USER_TIMEOUT, 1500)
+        thread = Held(late.connect, ("10.0.0.77", PORT))
+        thread.start()
+        expect("connect()", thread.end(), errno.ETIMEDOUT)
+        hold.go()
+
+
 def case_no_answer():
     """The time of connect() runs while it looks for the address, too"""
     with socket.socket() as sock:
