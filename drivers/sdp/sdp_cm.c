@@ -6,8 +6,8 @@
  * Events arrive with the handler mutex of the cm_id held. Handlers take no
  * socket lock, only sdp->lock and tx_lock, and never destroy anything: every
  * connection ends in its teardown work, which may sleep, drains the queue
- * pair and only then touches the socket. The handler mutex also keeps the
- * teardown away from a set-up that is still running.
+ * pair and only then touches the socket. It first waits for handlers and for
+ * setup_work, so that no set-up is still running.
  */
 #include <linux/cred.h>
 #include <linux/netdevice.h>
@@ -508,15 +508,34 @@ static bool sdp_cm_reserved(const struct sock *sk)
 					   ntohs(sdp->local.v4.sin_port));
 }
 
+/* Returns the error of the provider as it is. */
+static int sdp_cm_call_connect(struct sdp_conn *conn, struct rdma_conn_param *param)
+{
+	const struct cred *cred;
+	int err = 0;
+
+	rdma_lock_handler(conn->id);
+	if (!test_bit(SDP_CONN_DOWN, &conn->flags)) {
+		/* a socket that the device makes belongs to the program, in any context */
+		cred = override_creds(conn->cm.cred);
+		err = rdma_connect_locked(conn->id, param);
+		revert_creds(cred);
+		if (!err)
+			set_bit(SDP_CONN_CM_CONNECTED, &conn->flags);
+	}
+	rdma_unlock_handler(conn->id);
+	return err;
+}
+
 /*
- * Everything is resolved: make the QP and connect. Handler mutex held. Returns
- * the error of the provider as it is.
+ * Everything is resolved: make the QP and connect, after sdp_cm_enter() or in setup_work.
+ * As with sdp_cm_accept(), only the last step takes the lock of the cm_id's handler.
+ * Returns the error of the provider as it is.
  */
 static int sdp_cm_do_connect(struct sdp_conn *conn)
 {
 	struct rdma_conn_param param;
 	u8 data[SDP_HELLO_LEN];
-	const struct cred *cred;
 	struct sdp_hello h;
 	int err;
 	u32 len;
@@ -538,13 +557,7 @@ static int sdp_cm_do_connect(struct sdp_conn *conn)
 	len = sdp_build_hello(data, &h,
 			      !test_bit(SDP_CONN_IWARP, &conn->flags));
 	sdp_conn_param(conn, &param, data, len);
-	/* a socket that the device makes belongs to the program, in any context */
-	cred = override_creds(conn->cm.cred);
-	err = rdma_connect_locked(conn->id, &param);
-	revert_creds(cred);
-	if (!err)
-		set_bit(SDP_CONN_CM_CONNECTED, &conn->flags);
-	return err;
+	return sdp_cm_call_connect(conn, &param);
 }
 
 /* As TCP, when it has no port left */
@@ -586,21 +599,10 @@ static bool sdp_cm_may_block(const struct sdp_conn *conn)
 	       !rdma_stack_get_link(conn->id->device);
 }
 
-/* Call rdma_connect() after sdp_cm_enter(). */
-static int sdp_cm_use_id(struct sdp_conn *conn)
-{
-	int err;
-
-	rdma_lock_handler(conn->id);
-	err = sdp_cm_do_connect(conn);
-	rdma_unlock_handler(conn->id);
-	return err;
-}
-
 /* Context: setup_work, which the teardown waits for. */
 static void sdp_cm_connect_later(struct sdp_conn *conn)
 {
-	int err = sdp_cm_use_id(conn);
+	int err = sdp_cm_do_connect(conn);
 
 	if (err)
 		sdp_cm_not_connected(conn, err);
@@ -617,7 +619,7 @@ static void sdp_cm_dial(struct sdp_conn *conn)
 	old = sdp_sock_charge(conn->sk);
 	err = sdp_dial_begin(conn, conn->id->device);
 	if (!err)
-		err = sdp_cm_use_id(conn);
+		err = sdp_cm_do_connect(conn);
 	set_active_memcg(old);
 	sdp_dial_done(conn);
 	sdp_conn_id_done(conn);
@@ -1406,7 +1408,7 @@ static int sdp_cm_resolve_and_connect(struct sock *sk, struct sdp_conn *conn,
 		return 0;
 	dial = !*timeo && sdp_cm_may_block(conn);
 	if (!dial)
-		err = sdp_cm_use_id(conn);
+		err = sdp_cm_do_connect(conn);
 	sdp_conn_id_done(conn);
 	return dial ? sdp_dial_start(conn, sdp_cm_dial) : err;
 }

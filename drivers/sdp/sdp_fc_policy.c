@@ -153,7 +153,7 @@ static const struct sdp_fc_ops *sdp_fc_of(u8 ext)
  * @conn: connection without buffers yet
  * @ext: result of the negotiation, see sdp_fc_agree()
  *
- * Context: process, the handler mutex of the cm_id held.
+ * Context: setup_work.
  *
  * Return: 0, or -ENOMEM, when nothing has changed.
  */
@@ -176,7 +176,7 @@ int sdp_fc_use(struct sdp_conn *conn, u8 ext)
  * sdp_fc_start - take over the settings of the flow control of a verbs link
  * @conn: connection whose flow control is chosen; nothing has been sent
  *
- * Context: process, the handler mutex of the cm_id held.
+ * Context: process; the set-up of the connection.
  */
 void sdp_fc_start(struct sdp_conn *conn)
 {
@@ -196,7 +196,7 @@ void sdp_fc_start(struct sdp_conn *conn)
  * sdp_fc_verify - a connection is up: is its flow control the one requested?
  * @conn: connection
  *
- * Context: handler of the cm_id.
+ * Context: setup_work, or handler of the cm_id.
  */
 void sdp_fc_verify(struct sdp_conn *conn)
 {

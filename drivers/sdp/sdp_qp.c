@@ -827,7 +827,7 @@ void sdp_qp_settle(struct sdp_conn *conn)
  * The core changes the first two without telling us, so the socket is asked now and then.
  * Not each device can do it.
  *
- * Context: process; lock_sock, or that of the CM handler.
+ * Context: process; lock_sock, or the set-up of the connection.
  */
 void sdp_qp_set_ip(struct sdp_conn *conn)
 {

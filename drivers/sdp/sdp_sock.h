@@ -123,7 +123,7 @@ struct sdp_sock {
 	unsigned long last_rx;		/* jiffies */
 	unsigned long deadline;		/* jiffies; timer of connect(), of
 					 * an orphan: lock_sock; of a request:
-					 * written once, by the CM handler
+					 * written once, by setup_work
 					 */
 	u8 orphan_state;		/* sk_state that deadline is for */
 	bool orphan;			/* in sdp_net.norphans */

@@ -140,8 +140,8 @@ static u32 sdp_verbs_first_sends(const struct sdp_conn *conn)
  * Buffers follow with sdp_verbs_start(), or are the provider's, with
  * sdp_shared_open(). If the latter is possible, the queues are small.
  *
- * Context: process, may sleep; no lock but that of the CM handler. After an
- * error sdp_verbs_destroy() cleans up.
+ * Context: process, may sleep; no lock. After an error sdp_verbs_destroy() cleans
+ * up.
  *
  * Return: 0 or a negative errno.
  */
