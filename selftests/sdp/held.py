@@ -876,6 +876,31 @@ def case_whole_zcopy():
             expect("what comes then", read_all(peer, 100), b"x" * 100)
 
 
+def case_whole_zcopy_recv():
+    """A reader of advertised memory pins its own. Meanwhile the peer sends messages instead,
+    another reader takes them, and the peer advertises again: that does not follow what the
+    first reader has"""
+    with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock, \
+            lsn.accept()[0] as peer:
+        memory = ctypes.create_string_buffer(LARGE)
+        with Hold("pin_user_pages_fast", "held", asleep=1, ms=60000) as hold:
+            before = counter("rx_srcavail")
+            sender = threading.Thread(target=lambda: [peer.sendall(bytes([i]) * LARGE)
+                                                      for i in range(1, 5)], daemon=True)
+            sender.start()
+            wait("the peer advertises", lambda: counter("rx_srcavail") > before)
+            thread = Held(LIBC.recv, sock.fileno(), memory, LARGE, 0)
+            thread.start()
+            hold.wait()
+            read_all(sock, 3 * LARGE)
+            wait("the peer advertises again", lambda: counter("rx_srcavail") > before + 1)
+            hold.go()
+            thread.end()
+        expect("the first reader has bytes of", set(memory.raw), {0, 1})
+        expect("the rest has", set(read_all(sock, LARGE - 64)), {4})
+        sender.join(PATIENCE)
+
+
 def case_pin_recv():
     """Memory advertised by the peer is read into memory of the program"""
     with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock, \

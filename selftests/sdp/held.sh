@@ -74,6 +74,9 @@ both net.sdp.zcopy_threshold=65536 net.sdp.zcopy_floor=65536 net.sdp.zcopy_wait=
 both net.sdp.zcopy_pipelined=0
 over verbs pin_send pin_recv pin_send_late pin_recv_late small_reader unmapped_send unmapped_part
 over verbs whole_zcopy
+both net.sdp.zcopy_wait=1000000
+over verbs whole_zcopy_recv
+both net.sdp.zcopy_wait=60000000
 both net.sdp.zcopy_pipelined=1
 over verbs pin_offer
 both net.sdp.zcopy_threshold=0

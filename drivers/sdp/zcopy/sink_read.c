@@ -360,13 +360,13 @@ static u32 sdp_zc_rx_want(struct sock *sk, struct msghdr *msg, size_t len,
 }
 
 /*
- * Claim the advertisement for @len bytes, and fill in where they are; false if that is not
- * possible. Pinning memory takes time: the advertisement may have been cancelled since,
- * and another one be here, of another size, and after messages that have to be read
- * first. Context: lock_sock held.
+ * Claim the advertisement for @len bytes from @seq on, and fill in where they are; false
+ * if that is not possible. Pinning memory takes time: the advertisement may have been
+ * cancelled since, and another one be here, of another size, and after messages that have
+ * to be read first, or that another reader has read. Context: lock_sock held.
  */
 static bool sdp_zc_rx_claim(struct sdp_conn *conn, struct ib_rdma_wr *rd,
-			    u32 len)
+			    u32 len, u32 seq)
 {
 	struct sock *sk = conn->sk;
 	struct sdp_sock *sdp = sdp_sk(sk);
@@ -375,7 +375,7 @@ static bool sdp_zc_rx_claim(struct sdp_conn *conn, struct ib_rdma_wr *rd,
 
 	spin_lock_bh(&sdp->lock);
 	ok = zc->rx_state == SDP_ZC_RX_PENDING && len <= zc->rx_left &&
-	     sdp->rx_seq == sdp->copied_seq && !sk->sk_err &&
+	     sdp->rx_seq == seq && sdp->copied_seq == seq && !sk->sk_err &&
 	     !(sk->sk_shutdown & RCV_SHUTDOWN);
 	if (ok)
 		WRITE_ONCE(zc->rx_state, SDP_ZC_RX_READING);
@@ -501,10 +501,10 @@ struct sdp_zc_region *sdp_zc_rx_get(struct sdp_conn *conn, unsigned long addr,
 }
 
 /*
- * Read @len bytes into the reader's memory. Returns bytes read. lock_sock, which is
- * released meanwhile.
+ * Read @len bytes from @seq on into the reader's memory. Returns bytes read. lock_sock,
+ * which is released meanwhile.
  */
-static u32 sdp_zc_rx_read(struct sock *sk, unsigned long addr, u32 len)
+static u32 sdp_zc_rx_read(struct sock *sk, unsigned long addr, u32 len, u32 seq)
 {
 	struct sdp_conn *conn = sdp_sk(sk)->conn;
 	struct ib_rdma_wr rd = {};
@@ -517,7 +517,7 @@ static u32 sdp_zc_rx_read(struct sock *sk, unsigned long addr, u32 len)
 			sdp_zc_decline(sk);
 		return 0;
 	}
-	if (!sdp_zc_rx_claim(conn, &rd, r->len)) {
+	if (!sdp_zc_rx_claim(conn, &rd, r->len, seq)) {
 		sdp_zc_give_back(r);
 		sdp_zc_rx_wake(sk);
 		return 0;
@@ -594,7 +594,7 @@ int sdp_zc_recv(struct sock *sk, struct msghdr *msg, size_t len, int flags,
 			sdp_zc_decline(sk);
 		return 0;
 	}
-	n = sdp_zc_rx_read(sk, addr, n);
+	n = sdp_zc_rx_read(sk, addr, n, seq);
 	iov_iter_advance(&msg->msg_iter, n);
 	return n;
 }
