@@ -213,7 +213,7 @@ int sdp_rx_turn(struct sock *sk, long *timeo)
 
 	while (unlikely(sdp->rx_away) && sk->sk_disconnects == dis) {
 		if (signal_pending(current))
-			return sock_intr_errno(left);
+			return *timeo ? sock_intr_errno(left) : -EAGAIN;
 		if (!left)
 			return -EAGAIN;
 		sdp->rx_waiters++;

@@ -495,6 +495,19 @@ def case_whole_recv_signal():
         expect("what it gets", memory.got, mmap.PAGESIZE)
 
 
+def case_whole_recv_nowait():
+    """A reader that does not wait for data has not been interrupted by a signal, but has
+    nothing"""
+    with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock, \
+            lsn.accept()[0] as peer, Absent(Reader.size, mmap.PAGESIZE) as memory:
+        signal.signal(signal.SIGUSR1, lambda *_: None)
+        other = Reader(sock, peer, memory, flags=socket.MSG_DONTWAIT)
+        signal.pthread_kill(other.second.ident, signal.SIGUSR1)
+        expect("the other", other.second.end(), errno.EAGAIN)
+        memory.come()
+        expect("the first", other.first.end(), 0)
+
+
 def case_whole_recv_removal():
     """The device waits for neither"""
     with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock, \

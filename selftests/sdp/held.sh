@@ -60,13 +60,14 @@ hold_end
 both net.sdp.resolve_timeout=60000
 over "shared link" absent_send absent_recv killed_send moved_send moved_recv moved_splice
 over "shared link" whole_send whole_send_shutdown whole_send_removal no_pressure
-over "shared link" whole_recv whole_recv_signal whole_recv_removal deaf_memory
+over "shared link" whole_recv whole_recv_signal whole_recv_nowait whole_recv_removal deaf_memory
 over "shared link" moved_tcp_send moved_tcp_recv moved_connect connect_signal
 over "shared link" no_notice lost_fin tcp_fails accept_removal old_removal close_wait other_request
 both net.sdp.shared_link=0
 over verbs absent_send absent_zerocopy absent_recv killed_send moved_send moved_recv moved_splice
 over verbs whole_send whole_send_shutdown whole_send_removal
-over verbs whole_recv whole_recv_signal whole_recv_removal deaf_memory sleeping_reader
+over verbs whole_recv whole_recv_signal whole_recv_nowait whole_recv_removal
+over verbs deaf_memory sleeping_reader
 over verbs connect_ended no_memory no_memory_again no_memory_waits bind_removal bind_twice
 over verbs no_answer no_pressure lend_mappings zerocopy_mappings bytes_acked
 over verbs other_request many_requests
