@@ -290,16 +290,20 @@ static u32 sdp_lend_have(struct sock *sk)
 /*
  * Get the mmap lock for reading, when no other task is in the middle of a read. Another
  * task may hold it arbitrarily long (FUSE), so lock_sock is released while it is waited
- * for. 0, with both locks held, or an error, with lock_sock only.
+ * for; the socket may have another connection then. 0, with both locks held, or an error,
+ * with lock_sock only.
  */
 static int sdp_lend_lock(struct sock *sk)
 {
 	struct mm_struct *mm = current->mm;
+	int dis = sk->sk_disconnects;
 	long timeo = 0;
 	int err;
 
 	for (;;) {
 		err = sdp_rx_turn(sk, &timeo);
+		if (sk->sk_disconnects != dis)
+			err = -EPIPE;
 		if (err || mmap_read_trylock(mm))
 			return err;
 		release_sock(sk);
