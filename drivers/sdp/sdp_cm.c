@@ -282,6 +282,8 @@ static void sdp_conn_drop_embryo(struct sdp_conn *conn)
 	spin_unlock_bh(&lsdp->lock);
 	sdp_cm_accept_next(listener);
 	sock_put(listener);
+	/* a set-up that went on after the abort has started it again */
+	sdp_sock_stop_timer(conn->sk);
 	sock_set_flag(conn->sk, SOCK_DEAD);
 	sock_put(conn->sk);
 }
