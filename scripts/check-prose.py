@@ -73,7 +73,7 @@ exclude exercise exit expand explain export expose extend extract factor fail fa
 filter find finish fix flush fold follow forbid force forward free generate get give grow guard
 handle hang have hide hold honor honour identify ignore implement import improve include increase index
 inherit initialize inline insert install introduce invalidate invert isolate join judge keep kill
-kick label leave let limit link list listen load lock log look lower maintain make mark match measure merge
+kick label leave lend let limit link list listen load lock log look lower maintain make mark match measure merge
 mirror modify move name narrow never normalize note notify number omit only open optimize order
 parse pass pin place poll populate post prefer preload prepare prevent print process propagate protect
 prove provide publish pull purge push put query queue quote raise randomize read rebuild receive
