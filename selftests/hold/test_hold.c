@@ -27,6 +27,7 @@
 #include <linux/module.h>
 #include <linux/nmi.h>
 #include <linux/preempt.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
@@ -154,14 +155,12 @@ static void hold(void)
 static struct kprobe probe;
 static struct kprobe also_probe;
 
-/* Those who sleep, in the text of this module */
-static atomic_t sleepers = ATOMIC_INIT(0);
+/* Tasks that come back to the text of this module */
+static atomic_t inside = ATOMIC_INIT(0);
 
 static void hold_sleep(void)
 {
-	atomic_inc(&sleepers);
 	wait_event_timeout(go_wait, READ_ONCE(go), msecs_to_jiffies(ms));
-	atomic_dec(&sleepers);
 }
 
 /*
@@ -204,29 +203,37 @@ static unsigned long hold_asleep(unsigned long a, unsigned long b,
 				 unsigned long e, unsigned long f)
 {
 	struct hold_pass pass = { .task = current };
-	unsigned long flags;
+	unsigned long flags, result = ret;
 
 	if (ret && !late)
 		return ret;
+	atomic_inc(&inside);
 	hold_sleep();
-	if (ret)
-		return ret;
-	flags = count_begin();
-	list_add(&pass.node, &passes);
-	count_end(flags);
-	return ((hold_function)probe.addr)(a, b, c, d, e, f);
+	if (!ret) {
+		flags = count_begin();
+		list_add(&pass.node, &passes);
+		count_end(flags);
+		result = ((hold_function)probe.addr)(a, b, c, d, e, f);
+	}
+	atomic_dec(&inside);
+	return result;
 }
 
 static unsigned long hold_also(unsigned long a, unsigned long b,
 			       unsigned long c, unsigned long d,
 			       unsigned long e, unsigned long f)
 {
+	unsigned long result;
+
 	if (null)
 		return 0;
+	atomic_inc(&inside);
 	hold_sleep();
 	/* or it would sleep again */
 	hold_go();
-	return ((hold_function)also_probe.addr)(a, b, c, d, e, f);
+	result = ((hold_function)also_probe.addr)(a, b, c, d, e, f);
+	atomic_dec(&inside);
+	return result;
 }
 
 static int hold_pre(struct kprobe *p, struct pt_regs *regs)
@@ -291,9 +298,14 @@ static int __init hold_init(void)
 
 static void __exit hold_exit(void)
 {
+	WRITE_ONCE(times, 0);
 	hold_go();
-	while (atomic_read(&sleepers))
-		usleep_range(1000, 2000);
+	/* a task that is not counted may have been preempted in the text of this module */
+	do {
+		while (atomic_read(&inside))
+			usleep_range(1000, 2000);
+		synchronize_rcu_tasks();
+	} while (atomic_read(&inside));
 	if (*also)
 		unregister_kprobe(&also_probe);
 	if (behind)
