@@ -18,6 +18,7 @@
 #include <linux/ethtool.h>
 #include <linux/jiffies.h>
 #include <linux/list.h>
+#include <linux/pm_runtime.h>
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
 #include <net/ipv6.h>
@@ -302,18 +303,51 @@ static void hyb_off_filter_change(struct hyb_off_conn *o, u32 max)
 }
 
 /*
- * As hyb_off_filter_change(), with RTNL; a device that is gone has no filters any more,
- * and the driver of one that sleeps must not be called. Context: process, no lock.
+ * Wake the device and begin with its ethtool operations, as ethtool does. Returns false if
+ * it is gone, or cannot be woken. Context: RTNL held.
+ */
+static bool hyb_off_ops_begin(struct net_device *netdev)
+{
+	struct device *parent = netdev->dev.parent;
+
+	ASSERT_RTNL();
+	if (netdev->reg_state != NETREG_REGISTERED)
+		return false;
+	if (parent)
+		pm_runtime_get_sync(parent);
+	if (netif_device_present(netdev)) {
+		netdev_lock_ops(netdev);
+		if (!netdev->ethtool_ops->begin ||
+		    netdev->ethtool_ops->begin(netdev) >= 0)
+			return true;
+		netdev_unlock_ops(netdev);
+	}
+	if (parent)
+		pm_runtime_put(parent);
+	return false;
+}
+
+static void hyb_off_ops_end(struct net_device *netdev)
+{
+	if (netdev->ethtool_ops->complete)
+		netdev->ethtool_ops->complete(netdev);
+	netdev_unlock_ops(netdev);
+	if (netdev->dev.parent)
+		pm_runtime_put(netdev->dev.parent);
+}
+
+/*
+ * As hyb_off_filter_change(), with RTNL; a device that is gone has no filters any more.
+ * Context: process, no lock.
  */
 static void hyb_off_filter_set(struct hyb_off_conn *o, u32 max)
 {
 	struct net_device *netdev = o->netdev;
 
 	rtnl_lock();
-	if (netdev->reg_state == NETREG_REGISTERED && netif_device_present(netdev)) {
-		netdev_lock_ops(netdev);
+	if (hyb_off_ops_begin(netdev)) {
 		hyb_off_filter_change(o, max);
-		netdev_unlock_ops(netdev);
+		hyb_off_ops_end(netdev);
 	} else if (o->steer.have) {
 		hyb_off_filter_forget(o);
 	}
