@@ -160,6 +160,8 @@ static atomic_t inside = ATOMIC_INIT(0);
 
 static void hold_sleep(void)
 {
+	/* the task may have begun to wait for something else: it looks at that again */
+	__set_current_state(TASK_RUNNING);
 	wait_event_timeout(go_wait, READ_ONCE(go), msecs_to_jiffies(ms));
 }
 
