@@ -297,7 +297,7 @@ static int sdp_lend_lock(struct sock *sk)
 {
 	struct mm_struct *mm = current->mm;
 	int dis = sk->sk_disconnects;
-	long timeo = 0;
+	long timeo = MAX_SCHEDULE_TIMEOUT;	/* a signal restarts the call */
 	int err;
 
 	for (;;) {
