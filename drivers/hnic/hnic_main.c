@@ -363,7 +363,8 @@ static DEFINE_XARRAY(hnic_user_pairs);
 
 /*
  * Owners that a user can choose inside of a namespace are the same user here. Root makes
- * namespaces for others, so each counts by itself; its number is none that a user has.
+ * namespaces for others, so each counts by itself. Numbers of namespaces begin at
+ * 0xf0000000; a user with such a number would share the limit of the namespace.
  */
 static u32 hnic_user_of(const struct user_namespace *ns)
 {
