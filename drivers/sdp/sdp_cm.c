@@ -576,7 +576,7 @@ static bool sdp_cm_port_taken(const struct sock *sk, int err,
 	       !sdp_port_kept(sk) && w->tries < SDP_CONNECT_TRIES;
 }
 
-/* The device refuses to connect, and the program does not wait for that. */
+/* The device refuses to connect, and the call that began the attempt is over. */
 static void sdp_cm_not_connected(struct sdp_conn *conn, int err)
 {
 	struct sock *sk = conn->sk;
@@ -1384,8 +1384,10 @@ static int sdp_cm_new_id(struct sock *sk, struct sdp_conn *conn,
 }
 
 /*
- * Wait until addresses are known, then connect from here: some providers make
- * their TCP socket in the namespace of the caller. Without lock_sock.
+ * Wait until addresses are known, then connect from here, in the control group of the
+ * caller. A device that may block gets a thread instead, also if the program waits: its
+ * wait has a limit, ends with a signal, and does not delay the removal of the device.
+ * Without lock_sock.
  */
 static int sdp_cm_resolve_and_connect(struct sock *sk, struct sdp_conn *conn,
 				      long *timeo, long wait)
@@ -1408,7 +1410,7 @@ static int sdp_cm_resolve_and_connect(struct sock *sk, struct sdp_conn *conn,
 	spin_unlock_bh(&sdp->lock);
 	if (!resolved || !sdp_cm_enter(conn))
 		return 0;
-	dial = !*timeo && sdp_cm_may_block(conn);
+	dial = sdp_cm_may_block(conn);
 	if (!dial)
 		err = sdp_cm_do_connect(conn);
 	sdp_conn_id_done(conn);
@@ -1487,22 +1489,6 @@ static void sdp_cm_give_up(struct sock *sk, struct sdp_conn *conn)
 	sdp_conn_down(conn, 0);
 }
 
-/*
- * A signal came while the device made its connection: that has failed, so this is no
- * attempt that continues, and a later look for its result finds EINTR, too.
- */
-static int sdp_cm_interrupted(struct sock *sk, struct sdp_conn *conn,
-			      long timeo)
-{
-	if (sdp_sk(sk)->conn != conn) {
-		sdp_conn_down(conn, 0);
-		return 0;
-	}
-	sdp_cm_give_up(sk, conn);
-	WRITE_ONCE(sk->sk_err, EINTR);
-	return sock_intr_errno(timeo);
-}
-
 /* Errno of connect() for an attempt that could not begin: as TCP */
 static int sdp_cm_start_errno(int err)
 {
@@ -1563,8 +1549,6 @@ static int sdp_cm_try(struct sock *sk, const union sdp_addr *dst,
 		err = sdp_cm_other_port(sk, err, w);
 	if (err > 0) {
 		sdp_cm_give_up(sk, conn);
-	} else if (err == -ERESTARTSYS || err == -EINTR) {
-		err = sdp_cm_interrupted(sk, conn, *timeo);
 	} else if (err) {
 		err = sdp_cm_port_errno(sk, err);
 		sdp_conn_down(conn, sdp_cm_errno(0, err));

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Threads that connect. Some devices block in rdma_connect() until TCP gives up, and make
- * their TCP socket in the namespace of the task. A program that does not want to wait gets
- * a thread in its place: in a work item the call would occupy a worker for minutes, and be
- * in the wrong namespace.
+ * their TCP socket in the namespace of the task. A thread makes the call in place of the
+ * program: the program's own wait ends as the socket's options say, and the removal of the
+ * device can interrupt the thread. A work item would occupy a worker for minutes, and be in
+ * the wrong namespace.
  *
  * The end of the connection interrupts its thread with a signal, as one would interrupt
  * the program. Calls sdp_conn.c; sdp_cm.c passes the function that connects.

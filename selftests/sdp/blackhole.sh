@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# siw blocks in connect() as long as TCP does, and the end of an attempt waits in the core
-# of RDMA for its result. Connections to a host that never answers, more than a workqueue
-# runs at once, do not delay the end of another connection.
+# siw blocks in connect() as long as TCP does. Attempts of an ordinary user to reach a host
+# that never answers, more than a workqueue runs at once, delay neither the end of another
+# connection nor the removal of the device, and end when the socket's options say.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -24,39 +24,53 @@ time.sleep(1000)'
 	wait_for 20 said listening
 }
 
-# client: waits for the end of a connection while 300 others go nowhere. Prints how the
-# connection ended, and whether most calls of connect() were still in the device.
+# client: waits for the end of a connection while 600 threads of an ordinary user try to
+# connect, again and again. Prints how the connection ended, and how many attempts have ended.
 client() {
 	start_bg a python3 -c '
-import errno, os, socket, threading
+import errno, os, socket, threading, time
 
-def connected(port, address, syncnt):
-    sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 257)
-    if syncnt:
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_SYNCNT, syncnt)
-    return sock, sock.connect_ex((address, port))
+def sdp():
+    return socket.socket(socket.AF_INET, socket.SOCK_STREAM, 257)
+
+def limited(level, option, value):
+    """The result of connect() at the limit of the option, and whether it came in time"""
+    with sdp() as sock:
+        sock.setsockopt(level, option, value)
+        begin = time.monotonic()
+        err = sock.connect_ex(("10.0.0.9", 9))
+        late = time.monotonic() - begin > 30
+    return errno.errorcode.get(err, err) + (" late" if late else "")
 
 def lost():
-    connected(9, "10.0.0.9", 1)
-    returned.append(1)
+    while True:
+        with sdp() as sock:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_SYNCNT, 1)
+            err = sock.connect_ex(("10.0.0.9", 9))
+        ends.append(err)
+        if err == errno.EAGAIN:
+            time.sleep(1)
 
 threading.stack_size(65536)
-returned = []
-sock, err = connected('$PORT', "10.0.0.2", 0)
+ends = []
+sock = sdp()
+sock.connect(("10.0.0.2", '$PORT'))
 sock.send(b"x")		# unread, so the end is a reset
-for _ in range(300):
+os.setresuid(1000, 1000, 1000)
+print("limits", limited(socket.SOL_SOCKET, socket.SO_SNDTIMEO, b"\1" + bytes(15)),
+      limited(socket.IPPROTO_TCP, socket.TCP_SYNCNT, 1), flush=True)
+for _ in range(600):
     threading.Thread(target=lost, daemon=True).start()
-# the deadline of TCP_SYNCNT is over, the device goes on
-threading.Event().wait(15)
+time.sleep(15)
 print("waiting", flush=True)
 sock.settimeout(40)
 try:
     end = "end" if not sock.recv(1) else "data"
 except OSError as e:
     end = errno.errorcode.get(e.errno, "timeout")
-busy = "busy" if len(returned) < 100 else f"{len(returned)} returned"
-print("result", end, busy, flush=True)
-os._exit(0)'
+print("ended", ends.count(errno.ETIMEDOUT), flush=True)
+print("result", end, flush=True)
+time.sleep(1000)'
 	CLIENT=$BG_PID
 }
 
@@ -110,7 +124,12 @@ client
 wait_for 90 said waiting
 stop_bg "$SERVER"
 wait_for 60 said result
-ktap_is "a reset arrives while 300 connections go nowhere" \
-	"$(sed -n 's/^result //p' "$BG_LOG")" "ECONNRESET busy"
+ktap_is "siw: SO_SNDTIMEO and TCP_SYNCNT limit a connect() that blocks" \
+	"$(sed -n 's/^limits //p' "$BG_LOG")" "EINPROGRESS ETIMEDOUT"
+ktap_is "siw: a reset arrives while 600 threads connect to a host that never answers" \
+	"$(sed -n 's/^result //p' "$BG_LOG")" ECONNRESET
+ktap_check "siw: attempts that have reached their limit make room for others" \
+	test "$(sed -n 's/^ended //p' "$BG_LOG")" -gt 256
+ktap_check "siw: the device can be removed meanwhile" in_a timeout 20 rdma link delete rda
 stop_bg "$CLIENT"
 ktap_done

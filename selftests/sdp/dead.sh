@@ -23,7 +23,6 @@ TIMES_SDP=(net.sdp.connect_timeout=6 "${KEEPALIVE[@]/#/net.sdp.keepalive_}")
 
 # dead NAME [COMMAND...]: under that command, without the cases NOT
 NOT=()
-SIGNAL="goes on"
 dead() {
 	local name=$1 case err want ns
 
@@ -47,7 +46,7 @@ dead() {
 	ktap_is "$name: all cases" "$(wc -l </run/dead)" $((18 - ${#NOT[@]}))
 	in_a tc qdisc del dev va root 2>/dev/null
 	ktap_is "$name: a signal ends the wait" "$(in_a timeout 60 "$@" /usr/bin/python3 "$PROG" \
-		interrupted 10.0.0.2 $PORT va)" "EINTR $SIGNAL"
+		interrupted 10.0.0.2 $PORT va)" "EINTR goes on"
 	stop_bg "$BG_PID"
 	in_a tc qdisc del dev va root 2>/dev/null
 	PORT=$((PORT + 1))
@@ -144,9 +143,6 @@ else
 fi
 NOT=(alive not_reading flooded second_connection slow_reader slow_reader_open
 	slow_reader_late held_reader)
-# it waits for the peer's TCP, for any kind of connect
-NOT+=(connect connect_option connect_sysctl)
-SIGNAL=ended
 if up siw; then
 	policy credit
 	policy rdma
