@@ -193,7 +193,7 @@ bool hnic_pkt_to(const struct hnic_pkt *p, const u8 *addr);
 /* Of the TX engine; ethtool -S has the names, Documentation/hnic.rst more */
 struct hnic_tx_stats {
 	u64 packets;
-	u64 octets;
+	u64 bytes;
 	u64 tso;
 	u64 no_memory;
 	u64 too_long;
@@ -208,11 +208,11 @@ struct hnic_tx_stats {
 	u64 dma_ops;
 	u64 dma_hdr_ops;
 	u64 dma_marker_ops;
-	u64 dma_octets;
-	u64 move_read_octets;
-	u64 move_write_octets;
-	u64 crc_octets;
-	u64 send_octets;
+	u64 dma_bytes;
+	u64 move_read_bytes;
+	u64 move_write_bytes;
+	u64 crc_bytes;
+	u64 send_bytes;
 	u64 dma_wait_ns;
 	u64 ns;
 };
@@ -220,7 +220,7 @@ struct hnic_tx_stats {
 /* Written by the RX engine alone, read with hnic_engine.sync */
 struct hnic_rx_stats {
 	u64 packets;
-	u64 octets;
+	u64 bytes;
 	u64 csum_good;
 	u64 csum_bad;
 	u64 missed;
@@ -234,7 +234,7 @@ struct hnic_rx_stats {
 	u64 resync_host;
 	u64 resync_self;
 	u64 placed_fpdus;
-	u64 placed_octets;
+	u64 placed_bytes;
 	u64 place_missed;
 	u64 place_refused;
 	u64 place_lost;
@@ -242,8 +242,8 @@ struct hnic_rx_stats {
 	u64 steered_ntuple;
 	u64 dropped_ntuple;
 	u64 dma_ops;
-	u64 dma_octets;
-	u64 crc_octets;
+	u64 dma_bytes;
+	u64 crc_bytes;
 	u64 dma_wait_ns;
 	u64 ns;
 };
@@ -306,16 +306,16 @@ struct hnic_tx_slot {
  * @head: next free slot; written by ndo_start_xmit under the queue's lock
  * @done: up to here the engine has fetched; written by the engine
  * @clean: up to here the host has freed; written by NAPI
- * @done_octets: bytes up to @done
- * @clean_octets: bytes up to @clean
+ * @done_bytes: bytes up to @done
+ * @clean_bytes: bytes up to @clean
  * @slot: the ring
  */
 struct hnic_txq {
 	u32 head;
 	u32 done ____cacheline_aligned_in_smp;
-	u32 done_octets;
+	u32 done_bytes;
 	u32 clean ____cacheline_aligned_in_smp;
-	u32 clean_octets;
+	u32 clean_bytes;
 	struct hnic_tx_slot slot[HNIC_RING];
 };
 
@@ -347,9 +347,9 @@ struct hnic_rxq {
  * @rx: ring
  * @sync: for the counters; written by NAPI
  * @rx_packets: given to the host
- * @rx_octets: given to the host
+ * @rx_bytes: given to the host
  * @tx_packets: fetched, and freed by the host
- * @tx_octets: fetched, and freed by the host
+ * @tx_bytes: fetched, and freed by the host
  * @polls: runs of the handler
  */
 struct hnic_queue {
@@ -365,9 +365,9 @@ struct hnic_queue {
 	struct hnic_rxq *rx;
 	struct u64_stats_sync sync;
 	u64 rx_packets;
-	u64 rx_octets;
+	u64 rx_bytes;
 	u64 tx_packets;
-	u64 tx_octets;
+	u64 tx_bytes;
 	u64 polls;
 };
 

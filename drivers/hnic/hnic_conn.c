@@ -124,7 +124,7 @@ static enum hnic_tx hnic_conn_tx_fallback(struct hnic_dev *hd, struct hnic_conn 
 	}
 	hd->tx_stats.crc_fallback++;
 	hd->tx_stats.dma_ops++;
-	hd->tx_stats.dma_octets += len;
+	hd->tx_stats.dma_bytes += len;
 	return HNIC_TX_TOUCHED;
 }
 
@@ -135,8 +135,8 @@ static bool hnic_conn_tx_contig(struct hnic_dev *hd, u8 *p, u32 len, u32 pos,
 
 	if (!hnic_fpdu_open(p, len, pos, ivl, &moved))
 		return false;
-	hd->tx_stats.move_read_octets += moved;
-	hd->tx_stats.move_write_octets += moved;
+	hd->tx_stats.move_read_bytes += moved;
+	hd->tx_stats.move_write_bytes += moved;
 	hd->tx_stats.contig_fpdus++;
 	return true;
 }
@@ -174,7 +174,7 @@ static bool hnic_conn_tx_fill_one(struct hnic_dev *hd,
 	if (READ_ONCE(conn->features) & BIT(IWARP_OFFLOAD_TX_CRC)) {
 		len -= MPA_CRC_SIZE;
 		mpa_put_crc(p + len, iwarp_crc32c(~0, p, len));
-		hd->tx_stats.crc_octets += len;
+		hd->tx_stats.crc_bytes += len;
 		hd->tx_stats.crc_filled++;
 	}
 	hd->tx_stats.fpdus++;
@@ -308,7 +308,7 @@ static bool hnic_conn_rx_good(struct hnic_dev *hd, const u8 *p, u32 len, u32 pos
 	for (at = 0; at < len; at += n) {
 		n = hnic_fpdu_len(p + at, len - at, pos + at, ivl);
 		hd->rx_stats.fpdus++;
-		hd->rx_stats.crc_octets += n - MPA_CRC_SIZE;
+		hd->rx_stats.crc_bytes += n - MPA_CRC_SIZE;
 		if (iwarp_crc32c(~0, p + at, n - MPA_CRC_SIZE) !=
 		    mpa_get_crc(p + at + n - MPA_CRC_SIZE) ||
 		    !hnic_fpdu_marks_good(p + at, n, pos + at, ivl)) {

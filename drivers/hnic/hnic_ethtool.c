@@ -24,7 +24,7 @@ static const char hnic_priv_flags[][ETH_GSTRING_LEN] = {
 /* In the order of the fields of the three structures; then two that are computed */
 static const char hnic_stat_names[][ETH_GSTRING_LEN] = {
 	"tx_engine_packets",
-	"tx_engine_octets",
+	"tx_engine_bytes",
 	"tx_engine_tso",
 	"tx_engine_no_memory",
 	"tx_engine_too_long",
@@ -39,15 +39,15 @@ static const char hnic_stat_names[][ETH_GSTRING_LEN] = {
 	"tx_engine_dma_ops",
 	"tx_engine_dma_hdr_ops",
 	"tx_engine_dma_marker_ops",
-	"tx_engine_dma_octets",
-	"tx_engine_move_read_octets",
-	"tx_engine_move_write_octets",
-	"tx_engine_crc_octets",
-	"tx_engine_send_octets",
+	"tx_engine_dma_bytes",
+	"tx_engine_move_read_bytes",
+	"tx_engine_move_write_bytes",
+	"tx_engine_crc_bytes",
+	"tx_engine_send_bytes",
 	"tx_engine_dma_wait_ns",
 	"tx_engine_ns",
 	"rx_engine_packets",
-	"rx_engine_octets",
+	"rx_engine_bytes",
 	"rx_engine_csum_good",
 	"rx_engine_csum_bad",
 	"rx_engine_missed",
@@ -61,7 +61,7 @@ static const char hnic_stat_names[][ETH_GSTRING_LEN] = {
 	"rx_engine_resync_host",
 	"rx_engine_resync_self",
 	"rx_engine_placed_fpdus",
-	"rx_engine_placed_octets",
+	"rx_engine_placed_bytes",
 	"rx_engine_place_missed",
 	"rx_engine_place_refused",
 	"rx_engine_place_lost",
@@ -69,8 +69,8 @@ static const char hnic_stat_names[][ETH_GSTRING_LEN] = {
 	"rx_engine_steered_ntuple",
 	"rx_engine_dropped_ntuple",
 	"rx_engine_dma_ops",
-	"rx_engine_dma_octets",
-	"rx_engine_crc_octets",
+	"rx_engine_dma_bytes",
+	"rx_engine_crc_bytes",
 	"rx_engine_dma_wait_ns",
 	"rx_engine_ns",
 	"link_lost",
@@ -89,7 +89,7 @@ static_assert(ARRAY_SIZE(hnic_stat_names) ==
 	      2 /* nic_ns, connections */);
 
 static const char * const hnic_queue_names[] = {
-	"rx_packets", "rx_octets", "tx_packets", "tx_octets", "polls",
+	"rx_packets", "rx_bytes", "tx_packets", "tx_bytes", "polls",
 };
 
 #define HNIC_QUEUE_STATS	ARRAY_SIZE(hnic_queue_names)
@@ -147,9 +147,9 @@ static void hnic_queue_copy(struct hnic_queue *q, u64 *data)
 	do {
 		start = u64_stats_fetch_begin(&q->sync);
 		data[0] = q->rx_packets;
-		data[1] = q->rx_octets;
+		data[1] = q->rx_bytes;
 		data[2] = q->tx_packets;
-		data[3] = q->tx_octets;
+		data[3] = q->tx_bytes;
 		data[4] = q->polls;
 	} while (u64_stats_fetch_retry(&q->sync, start));
 }

@@ -228,9 +228,9 @@ static void hnic_get_stats64(struct net_device *netdev,
 		do {
 			start = u64_stats_fetch_begin(&q->sync);
 			rxp = q->rx_packets;
-			rxo = q->rx_octets;
+			rxo = q->rx_bytes;
 			txp = q->tx_packets;
-			txo = q->tx_octets;
+			txo = q->tx_bytes;
 		} while (u64_stats_fetch_retry(&q->sync, start));
 		st->rx_packets += rxp;
 		st->rx_bytes += rxo;

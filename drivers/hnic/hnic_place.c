@@ -325,7 +325,7 @@ static void hnic_place_fpdus(struct hnic_dev *hd, struct hnic_place *pl,
 			continue;
 		}
 		hd->rx_stats.placed_fpdus++;
-		hd->rx_stats.placed_octets += s.len;
+		hd->rx_stats.placed_bytes += s.len;
 	}
 }
 

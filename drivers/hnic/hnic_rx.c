@@ -51,7 +51,7 @@ static int hnic_rx_look(struct hnic_dev *hd, struct hnic_pkt *p)
 	hnic_pkt_parse(p);
 	p->csum_ok = p->l4 && hnic_pkt_csum_good(p);
 	hd->rx_stats.packets++;
-	hd->rx_stats.octets += p->len;
+	hd->rx_stats.bytes += p->len;
 	hd->rx_stats.csum_good += p->csum_ok;
 	hd->rx_stats.csum_bad += p->l4 && !p->csum_ok;
 	/* the ports of a damaged packet say nothing */
@@ -127,11 +127,11 @@ static u64 hnic_rx_take(struct hnic_dev *hd, u64 now)
 		}
 		p->queue = queue;
 		st->dma_ops++;
-		st->dma_octets += p->len;
+		st->dma_bytes += p->len;
 		work.ops = st->dma_ops;
-		work.bytes = st->dma_octets;
-		work.mem = st->octets + st->dma_octets;
-		work.crc = st->crc_octets;
+		work.bytes = st->dma_bytes;
+		work.mem = st->bytes + st->dma_bytes;
+		work.crc = st->crc_bytes;
 		p->due = hnic_dma_done(hd, &hd->rx_dma, &work, now);
 		hnic_list_add(&hd->landing, p);
 	}
@@ -373,7 +373,7 @@ static void hnic_receive(struct hnic_queue *q, struct hnic_pkt *p)
 		return;
 	}
 	q->rx_packets++;
-	q->rx_octets += len;
+	q->rx_bytes += len;
 }
 
 static int hnic_poll_rx(struct hnic_queue *q, int budget)
@@ -407,7 +407,7 @@ static void hnic_poll_tx(struct hnic_queue *q, int budget)
 	struct hnic_txq *tx = q->tx;
 	/* pairs with hnic_tx_ring(): the engine is done with the skb */
 	u32 done = smp_load_acquire(&tx->done);
-	u32 clean = tx->clean, octets = 0, n = done - clean;
+	u32 clean = tx->clean, bytes = 0, n = done - clean;
 	struct netdev_queue *txq;
 
 	if (!n)
@@ -415,18 +415,18 @@ static void hnic_poll_tx(struct hnic_queue *q, int budget)
 	for (; clean != done; clean++) {
 		struct hnic_tx_slot *slot = &tx->slot[clean % HNIC_RING];
 
-		octets += slot->len;
+		bytes += slot->len;
 		napi_consume_skb(slot->skb, budget);
 	}
 	q->tx_packets += n;
-	q->tx_octets += octets;
-	WRITE_ONCE(tx->clean_octets, tx->clean_octets + octets);
+	q->tx_bytes += bytes;
+	WRITE_ONCE(tx->clean_bytes, tx->clean_bytes + bytes);
 	/* pairs with hnic_xmit() */
 	smp_store_release(&tx->clean, clean);
 	if (q->index >= netdev->real_num_tx_queues)
 		return;
 	txq = netdev_get_tx_queue(netdev, q->index);
-	netdev_tx_completed_queue(txq, n, octets);
+	netdev_tx_completed_queue(txq, n, bytes);
 	/* pairs with hnic_xmit() */
 	smp_mb();
 	if (netif_tx_queue_stopped(txq) &&

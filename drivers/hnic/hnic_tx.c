@@ -17,7 +17,7 @@
 #include "hnic.h"
 
 /* So many bytes fetched make it interrupt, besides tx_frames */
-#define HNIC_TX_OCTETS	32768
+#define HNIC_TX_BYTES	32768
 
 /* Pieces of payload as short as this can only be markers or CRCs */
 #define HNIC_DMA_MARKER	4
@@ -70,7 +70,7 @@ static void hnic_dma_read(struct hnic_dev *hd, struct hnic_dma *d, u8 *dst,
 	const u8 *src;
 	u32 n;
 
-	st->dma_octets += len;
+	st->dma_bytes += len;
 	while (len) {
 		src = hnic_dma_piece(d, &n);
 		if (!src) {
@@ -95,13 +95,13 @@ static void hnic_tx_emit(struct hnic_dev *hd, struct hnic_pkt *p,
 	struct hnic_dma_work work;
 
 	st->packets++;
-	st->octets += p->len;
-	st->send_octets += p->len;
+	st->bytes += p->len;
+	st->send_bytes += p->len;
 	work.ops = st->dma_ops;
-	work.bytes = st->dma_octets;
-	work.mem = st->dma_octets + st->move_read_octets +
-		   st->move_write_octets + st->send_octets;
-	work.crc = st->crc_octets;
+	work.bytes = st->dma_bytes;
+	work.mem = st->dma_bytes + st->move_read_bytes +
+		   st->move_write_bytes + st->send_bytes;
+	work.crc = st->crc_bytes;
 	p->due = hnic_dma_done(hd, &hd->tx_dma, &work, hd->tx_now);
 	hnic_list_add(out, p);
 }
@@ -304,7 +304,7 @@ static void hnic_tx_ring(struct hnic_dev *hd, struct hnic_queue *q,
 			hnic_tx_tso(hd, skb, out);
 		else
 			hnic_tx_single(hd, skb, out);
-		tx->done_octets += skb->len;
+		tx->done_bytes += skb->len;
 		/* the host may free it from now on */
 		smp_store_release(&tx->done, tx->done + 1);
 		q->tx_ring = true;
@@ -352,8 +352,8 @@ static bool hnic_tx_urgent(const struct hnic_queue *q)
 	txq = netdev_get_tx_queue(q->dev->netdev, q->index);
 	return tx->done - READ_ONCE(tx->clean) >=
 		       READ_ONCE(q->dev->tx_frames) ||
-	       tx->done_octets - READ_ONCE(tx->clean_octets) >=
-	       HNIC_TX_OCTETS || netif_xmit_stopped(txq);
+	       tx->done_bytes - READ_ONCE(tx->clean_bytes) >=
+	       HNIC_TX_BYTES || netif_xmit_stopped(txq);
 }
 
 /**
@@ -426,8 +426,8 @@ void hnic_tx_flush(struct hnic_dev *hd)
 		tx->head = 0;
 		tx->done = 0;
 		tx->clean = 0;
-		tx->done_octets = 0;
-		tx->clean_octets = 0;
+		tx->done_bytes = 0;
+		tx->clean_bytes = 0;
 		hd->queue[i].tx_ring = false;
 	}
 	hd->tx_dma.free_at = 0;

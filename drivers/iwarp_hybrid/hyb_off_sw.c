@@ -352,7 +352,7 @@ static bool hyb_off_stale(struct hyb_off_conn *o, struct sk_buff *skb)
 }
 
 /* Where a byte of a packet is, unless in its linear part */
-static const u8 *hyb_off_octet(const struct sk_buff *skb, u32 off)
+static const u8 *hyb_off_byte(const struct sk_buff *skb, u32 off)
 {
 	const skb_frag_t *frag;
 	int i;
@@ -386,7 +386,7 @@ static bool hyb_off_fresh(struct hyb_off_conn *o, const struct sk_buff *skb,
 	spin_lock_bh(&o->ring.lock);
 	p = hyb_off_ring_contig(&o->ring, pl->seq, pl->len, &off);
 	if (p)
-		fresh = hyb_off_octet(skb, pl->off + off) == p;
+		fresh = hyb_off_byte(skb, pl->off + off) == p;
 	spin_unlock_bh(&o->ring.lock);
 	return fresh;
 }

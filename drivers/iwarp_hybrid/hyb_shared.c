@@ -1586,16 +1586,16 @@ void hyb_shared_window_check(struct hyb_qp *qp, struct sock *sk, u32 rest)
 	WRITE_ONCE(sk->sk_rcvbuf, sh->space + rest);
 }
 
-static void hyb_link_buffer(struct ib_qp *ibqp, u32 octets)
+static void hyb_link_buffer(struct ib_qp *ibqp, u32 bytes)
 {
 	struct hyb_qp *qp = hyb_qp_of(ibqp);
 	unsigned long irq;
 	struct sock *sk;
 
-	octets = min_t(u32, octets, HYB_WINDOW_MAX);
+	bytes = min_t(u32, bytes, HYB_WINDOW_MAX);
 	/* as long as there is no socket; otherwise it finds this */
 	spin_lock_irqsave(&qp->tcp.lock, irq);
-	qp->shared->window = octets;
+	qp->shared->window = bytes;
 	spin_unlock_irqrestore(&qp->tcp.lock, irq);
 	sk = smp_load_acquire(&qp->tcp.sk);	/* hyb_tcp_attach() */
 	if (!sk)

@@ -35,8 +35,8 @@ static __always_inline bool sdp_gaps_words(void **to, const void **from,
 	return !n;
 }
 
-static __always_inline bool sdp_gaps_octets(void **to, const void **from,
-					    unsigned long n)
+static __always_inline bool sdp_gaps_bytes(void **to, const void **from,
+					   unsigned long n)
 {
 	asm volatile("1:	rep movsb\n"
 		     "2:\n"
@@ -69,7 +69,7 @@ static __always_inline bool sdp_gaps_move(void *to, const void *from, u32 head,
 		}
 	}
 	return likely(sdp_gaps_words(&to, &from, len / 8)) &&
-	       likely(sdp_gaps_octets(&to, &from, len % 8));
+	       likely(sdp_gaps_bytes(&to, &from, len % 8));
 }
 
 /* Can it be done in this way? */

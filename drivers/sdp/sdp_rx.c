@@ -360,11 +360,11 @@ static int sdp_rx_urg_recv(struct sock *sk, struct msghdr *msg, size_t len,
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
 	int err = 0;
-	u8 octet;
+	u8 byte;
 
 	sdp_rx_urg_drop(sk);
 	spin_lock_bh(&sdp->lock);
-	octet = sdp->urg_byte;
+	byte = sdp->urg_byte;
 	if (sock_flag(sk, SOCK_URGINLINE) || !sdp->urg_state ||
 	    sdp->urg_state == SDP_URG_READ)
 		err = -EINVAL;
@@ -389,7 +389,7 @@ static int sdp_rx_urg_recv(struct sock *sk, struct msghdr *msg, size_t len,
 		return 1;
 	/* the copy may fault: not under the socket lock, see sdp_conn_fault_in() */
 	release_sock(sk);
-	err = copy_to_iter(&octet, 1, &msg->msg_iter) == 1 ? 1 : -EFAULT;
+	err = copy_to_iter(&byte, 1, &msg->msg_iter) == 1 ? 1 : -EFAULT;
 	lock_sock(sk);
 	return err;
 }

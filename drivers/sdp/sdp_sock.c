@@ -320,7 +320,7 @@ void sdp_sock_urg_skip(struct sdp_sock *sdp)
  * @sdp: socket
  * @c: the message
  * @seq: sequence number of that byte
- * @octet: that byte
+ * @byte: that byte
  *
  * Before rx_seq covers the byte: a reader that finds the byte must find the mark as well,
  * or it would read past it.
@@ -331,7 +331,7 @@ void sdp_sock_urg_skip(struct sdp_sock *sdp)
  * Context: sdp->lock.
  */
 void sdp_sock_oob_pres(struct sdp_sock *sdp, struct sdp_rx_ctx *c, u32 seq,
-		       u8 octet)
+		       u8 byte)
 {
 	lockdep_assert_held(&sdp->lock);
 	if (!(c->m.h.flags & SDP_OOB_PEND) &&
@@ -339,7 +339,7 @@ void sdp_sock_oob_pres(struct sdp_sock *sdp, struct sdp_rx_ctx *c, u32 seq,
 		c->urgent = true;
 	sdp_sock_urg_skip(sdp);
 	WRITE_ONCE(sdp->urg_seq, seq);
-	sdp->urg_byte = octet;
+	sdp->urg_byte = byte;
 	WRITE_ONCE(sdp->urg_state, SDP_URG_VALID);
 	SDP_INC_STATS(sock_net(c->sk), RX_OOB);
 }

@@ -231,7 +231,7 @@ int sdp_sock_readable(const struct sock *sk);
 bool sdp_sock_at_mark(const struct sock *sk);
 void sdp_sock_urg_skip(struct sdp_sock *sdp);
 void sdp_sock_oob_pres(struct sdp_sock *sdp, struct sdp_rx_ctx *c, u32 seq,
-		       u8 octet);
+		       u8 byte);
 u32 sdp_sock_read_seq(const struct sdp_sock *sdp);
 void sdp_sock_start_timer(struct sock *sk, unsigned long delay);
 void sdp_sock_stop_timer(struct sock *sk);

@@ -4,7 +4,7 @@
 
 function add(name, value) { text = text sprintf(",\"%s\":%.6g", name, value) }
 
-function nic(end, name) { return d[end, "nic_" name "_octets"] + d[end, "nic_" name "_bytes"] }
+function nic(end, name) { return d[end, "nic_" name "_bytes"] }
 
 END {
 	bytes = d["b", "sdp_tx_bytes"]

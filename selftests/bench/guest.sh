@@ -301,10 +301,10 @@ append_row() {
 	PATIENCE=1 wait_for 3 said sent
 	if : > "$fifo" && wait "$reader"; then
 		counters_take after
-		read -r octets ns < "$reader_log"
+		read -r bytes ns < "$reader_log"
 		msgs=$(counters_diff b before after sdp_tx_data_msgs)
-		awk -v link="$1" -v kind="$2" -v size="$3" -v n="$count" -v msgs="$msgs" -v o="$octets" -v ns="$ns" 'BEGIN {
-			printf "BENCH {\"part\":\"append\",\"link\":\"%s\",\"what\":\"sdp-%s/hybrid\",\"size\":%d,\"sends\":%d,\"messages\":%d,\"octets\":%.0f,\"mbps\":%.3f}\n",
+		awk -v link="$1" -v kind="$2" -v size="$3" -v n="$count" -v msgs="$msgs" -v o="$bytes" -v ns="$ns" 'BEGIN {
+			printf "BENCH {\"part\":\"append\",\"link\":\"%s\",\"what\":\"sdp-%s/hybrid\",\"size\":%d,\"sends\":%d,\"messages\":%d,\"bytes\":%.0f,\"mbps\":%.3f}\n",
 				link, kind, size, n, msgs, o, o / ns * 1000 }'
 	else
 		cat "$reader_log" "$BG_LOG"

@@ -19,9 +19,9 @@
 # Messages of a repetition of NetPIPE, which makes seven and takes the best
 PEERS_MPI=${PEERS_MPI:-12}
 # Bytes that a row of verbs moves, 8 messages at least
-PEERS_OCTETS=4194304
+PEERS_BYTES=4194304
 
-octets_of() {
+bytes_of() {
 	case $1 in
 	*K) echo $((${1%K} << 10)) ;;
 	*M) echo $((${1%M} << 20)) ;;
@@ -34,13 +34,13 @@ each_size() {
 	local size
 
 	for size in ${1//,/ }; do
-		octets_of "$size"
+		bytes_of "$size"
 	done
 }
 
 # times SIZE MOST: messages of a row
 times() {
-	local n=$((PEERS_OCTETS / $1))
+	local n=$((PEERS_BYTES / $1))
 
 	[ "$n" -ge 8 ] || n=8
 	[ "$n" -le "$2" ] || n=$2
@@ -111,10 +111,10 @@ peers_mpi() {
 		net_down
 		return
 	fi
-	was=$(mpi_octets)
+	was=$(mpi_bytes)
 	mpi_rows "$1" "$2" "$device" || fail "$1, MTU $2: NetPIPE"
-	moved=$(($(mpi_octets) - was))
-	[ "$device" = tcp ] || [ "$moved" -ge "$(octets_of "${LAT_SIZES##*,}")" ] ||
+	moved=$(($(mpi_bytes) - was))
+	[ "$device" = tcp ] || [ "$moved" -ge "$(bytes_of "${LAT_SIZES##*,}")" ] ||
 		fail "$1: the bytes did not go over the device"
 	net_down
 }

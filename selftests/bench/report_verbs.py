@@ -21,7 +21,7 @@ def read_sides(log, path):
         # a Read goes the other way
         ends = (passive, active) if "-read/" in row["what"] else (active, passive)
         for name, count in zip(("sender", "receiver", "nobody"), ends + (nobody,)):
-            row[f"{name}_ns_per_byte"] = round(count / row["octets"], 4)
+            row[f"{name}_ns_per_byte"] = round(count / row["bytes"], 4)
 
 
 def side_rows(log):

@@ -75,7 +75,7 @@ verbs_row() {
 		return
 	fi
 	if [ -n "$SIDES" ]; then
-		echo "BENCH {\"part\":\"sides\",\"what\":\"$what\",\"mtu\":$2,\"crc\":\"$crc\",\"size\":$4,\"octets\":$(($4 * $5))}"
+		echo "BENCH {\"part\":\"sides\",\"what\":\"$what\",\"mtu\":$2,\"crc\":\"$crc\",\"size\":$4,\"bytes\":$(($4 * $5))}"
 		return
 	fi
 	if [ "$3" = ping ]; then

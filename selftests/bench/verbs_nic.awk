@@ -2,7 +2,7 @@
 # After counters.awk: one row of the part "verbs" over the simulated NIC, see
 # verbs_nic.sh. -v head=FIELDS, test, op, size, count (requests), ns.
 
-function nic(end, name) { return d[end, "nic_" name "_octets"] + d[end, "nic_" name "_bytes"] }
+function nic(end, name) { return d[end, "nic_" name "_bytes"] }
 
 function add(name, value)
 {

@@ -210,7 +210,7 @@ phase() {
 	all=$(($(counters_diff b begin end sdp_tx_bytes)))
 	crc=$(for end in a b; do
 		counters_diff $end begin end hyb_tx_crc_bytes hyb_rx_crc_bytes \
-			nic_tx_engine_crc_octets nic_rx_engine_crc_octets
+			nic_tx_engine_crc_bytes nic_rx_engine_crc_bytes
 	done | awk -v share="$bytes/$all" '
 		BEGIN { split(share, s, "/") }
 		{ n[NR % 4] += $1 * s[1] / s[2] }

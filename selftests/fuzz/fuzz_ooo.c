@@ -86,7 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static const uint32_t ivls[] = { 64, 64, 256, 512 };
 	struct run run = { .walk = { .ops = &ops, .table = &table } };
 	uint64_t from, to;
-	uint8_t *octets;
+	uint8_t *bytes;
 	size_t ops, i;
 
 	if (size < 12)
@@ -104,14 +104,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		from = op[0] * 16u % len & ~3u;
 		to = from + 1 + op[1] * 16u % (len - from);
 		/* no byte after the run is there */
-		octets = malloc(to);
-		check(octets);
-		memcpy(octets, data + 3 + 2 * ops, to);
-		run.p = octets;
+		bytes = malloc(to);
+		check(bytes);
+		memcpy(bytes, data + 3 + 2 * ops, to);
+		run.p = bytes;
 		run.walk.end = run.base + to;
 		ooo_walk_run(&run.walk, run.base + from);
 		check_table();
-		free(octets);
+		free(bytes);
 		if (op[0] & 1 && table.nr) {
 			ooo_advance(&table, 1 + op[1] % ooo_at(&table, 0)->len);
 			check_table();

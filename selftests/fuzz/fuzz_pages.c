@@ -42,7 +42,7 @@ const struct sdp_rxq_ops sdp_rxq_verbs;
 u64 clock_ns;
 
 /* Byte @n of the stream */
-static u8 octet(u32 n)
+static u8 byte(u32 n)
 {
 	n *= 0x9e3779b1u;
 	return n >> 24 ^ n >> 11;
@@ -160,7 +160,7 @@ static bool arrive(struct rdma_stack_run *run, u32 seq, u32 len,
 	}
 	p = (u8 *)page_address(k.pages[k.page]) + k.fill;
 	for (i = 0; i < len; i++)
-		p[rdma_stack_gaps_off(&g, i)] = octet(seq + i);
+		p[rdma_stack_gaps_off(&g, i)] = byte(seq + i);
 	run->data = p;
 	run->page = how & 0x80 && (how & 0x30) == 0x30 ? NULL : k.pages[k.page];
 	run->off = k.fill;
@@ -258,7 +258,7 @@ static void copy(const u8 *op)
 	check(done == (u32)min_t(size_t, len, to.user ? len : to.max + done));
 	guarded(space + GUARD, len);
 	for (i = 0; i < done; i++)
-		check(space[GUARD + i] == octet(seq + i));
+		check(space[GUARD + i] == byte(seq + i));
 	check(to.p == space + GUARD + done);
 	see(done);
 }
@@ -275,7 +275,7 @@ static void find(const u8 *op)
 	}
 	for (i = 0; i < run.len; i++)
 		check(((u8 *)page_address(run.page))[run.off + i] ==
-		      octet(seq + i));
+		      byte(seq + i));
 	see(run.len);
 }
 
@@ -318,7 +318,7 @@ static void put(const u8 *op)
 	g = gaps_of(op[2], len);
 	span = rdma_stack_gaps_off(&g, len - 1) + 1;
 	for (i = 0; i < len; i++)
-		from[i] = octet(op[3] + i);
+		from[i] = byte(op[3] + i);
 	guard(space + GUARD, span);
 	put_by(space + GUARD, from, len, &g, op[3] & 1);
 	guarded(space + GUARD, span);

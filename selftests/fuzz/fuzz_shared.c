@@ -64,7 +64,7 @@ static struct hyb_stream *const s = &k.qp.tx.s;
 static struct sock *const sk = &tcp.tp.icsk.sk;
 
 /* Byte @n of payload */
-static u8 octet(u32 n)
+static u8 byte(u32 n)
 {
 	n *= 0x9e3779b1u;
 	return n >> 24 ^ n >> 11;
@@ -115,10 +115,10 @@ static void see_other(const u8 *ulpdu, u32 len)
 }
 
 /* A byte after the headers of DDP */
-static u8 octet_at(const struct item *it, u32 mo)
+static u8 byte_at(const struct item *it, u32 mo)
 {
 	return mo < it->hdr_len ? it->hdr[mo] :
-				  octet(it->start + mo - it->hdr_len);
+				  byte(it->start + mo - it->hdr_len);
 }
 
 /* The next part of a message */
@@ -135,7 +135,7 @@ static void see_message(const struct item *it, const u8 *ulpdu, u32 len)
 	check(len && len <= whole - k.mo);
 	check(h.last == (k.mo + len == whole));
 	for (i = 0; i < len; i++, k.mo++)
-		check(ulpdu[i] == octet_at(it, k.mo));
+		check(ulpdu[i] == byte_at(it, k.mo));
 	if (!h.last)
 		return;
 	k.mo = 0;
@@ -166,7 +166,7 @@ static void see(void)
 	const u8 *p;
 
 	for (; k.pos < tcp.given; k.pos += len) {
-		p = tcp.octets + k.pos;
+		p = tcp.bytes + k.pos;
 		lead = mpa_lead_len(k.pos, s->ivl);
 		if (tcp.given - k.pos < lead + MPA_LEN_SIZE)
 			return;
@@ -322,7 +322,7 @@ static void fill(const struct rdma_stack_tx *tx, u32 used)
 		       rdma_stack_gaps_off(&seg->gaps, seg->len - 1) + 1);
 		for (i = 0; i < seg->len && sum + i < used; i++)
 			to[rdma_stack_gaps_off(&seg->gaps, i)] =
-				octet(k.payload + sum + i);
+				byte(k.payload + sum + i);
 		sum += seg->len;
 	}
 	check(sum == tx->len);

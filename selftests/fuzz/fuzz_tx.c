@@ -370,7 +370,7 @@ static void result(void)
 	       tx->busy == HYB_TX_NONE));
 	out->given = tcp.given;
 	out->begins = tcp.begins;
-	memcpy(out->bytes, tcp.octets, tcp.given);
+	memcpy(out->bytes, tcp.bytes, tcp.given);
 	memcpy(out->msn, tx->msn, sizeof(out->msn));
 	out->irq_get = tx->irq_get;
 	out->orq_put = tx->orq_put;

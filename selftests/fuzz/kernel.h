@@ -81,7 +81,7 @@ struct inet_connection_sock {
 };
 
 struct tcphdr {
-	u8 octets[20];
+	u8 bytes[20];
 };
 
 struct tcp_sock {

@@ -69,7 +69,7 @@ void tcp_begin(u32 first)
 {
 	struct tcp_sock *tp = &tcp.tp;
 
-	memset(&tcp, 0, offsetof(struct tcp, octets));
+	memset(&tcp, 0, offsetof(struct tcp, bytes));
 	frag_get = frag_put = 0;
 	packet_get = packet_put = 0;
 	record_get = record_put = 0;
@@ -116,7 +116,7 @@ void tcp_ack(u32 n)
 		f = &frags[frag_get % FRAGS];
 		if (f->pos + f->len > tp->snd_una - tcp.first)
 			break;
-		check(!memcmp(f->page->mem + f->off, tcp.octets + f->pos,
+		check(!memcmp(f->page->mem + f->off, tcp.bytes + f->pos,
 			      f->len));
 		put_page(f->page);
 	}
@@ -144,7 +144,7 @@ bool tcp_take(struct page *page, u32 off, u32 len)
 	}
 	skb->len += len;
 	check(tcp.given + len <= STREAM_MAX);
-	memcpy(tcp.octets + tcp.given, page->mem + off, len);
+	memcpy(tcp.bytes + tcp.given, page->mem + off, len);
 	tcp.given += len;
 	tcp.tp.write_seq += len;
 	return true;

@@ -22,7 +22,7 @@
  * @nic_room: records that there is room for
  * @begins: hash of the positions where packets begin
  * @given: bytes that it was given
- * @octets: these, as they were then
+ * @bytes: these, as they were then
  */
 struct tcp {
 	struct tcp_sock tp;
@@ -34,7 +34,7 @@ struct tcp {
 	u32 nic_room;
 	u64 begins;
 	u32 given;
-	u8 octets[STREAM_MAX];
+	u8 bytes[STREAM_MAX];
 };
 
 extern struct tcp tcp;

@@ -21,10 +21,10 @@ polls() { "in_$1" ethtool -S "v$1" | awk '/queue_[0-9]+_polls:/ { n += $2 } END 
 take() {
 	local end name
 	for end in a b; do
-		for name in tx_engine_dma_ops tx_engine_dma_octets tx_engine_crc_octets \
-			tx_engine_move_read_octets tx_engine_move_write_octets \
-			tx_engine_send_octets tx_engine_dma_wait_ns rx_engine_octets \
-			rx_engine_dma_ops rx_engine_dma_octets rx_engine_crc_octets \
+		for name in tx_engine_dma_ops tx_engine_dma_bytes tx_engine_crc_bytes \
+			tx_engine_move_read_bytes tx_engine_move_write_bytes \
+			tx_engine_send_bytes tx_engine_dma_wait_ns rx_engine_bytes \
+			rx_engine_dma_ops rx_engine_dma_bytes rx_engine_crc_bytes \
 			rx_engine_dma_wait_ns; do
 			WAS[$end.$name]=$(stat_of $end $name)
 		done
@@ -77,7 +77,7 @@ no_less() {
 	local wait
 
 	wait=$(($(diff_of a tx_engine_dma_wait_ns) * (BYTES / 1000) /
-		($(bytes a tx dma_octets) / 1000)))
+		($(bytes a tx dma_bytes) / 1000)))
 	ktap_diag "$NS ns for $BYTES bytes, whose DMA takes $wait ns"
 	ktap_check "a transfer takes no less than its DMA" test "$NS" -ge $((wait * 8 / 10))
 }
@@ -102,9 +102,9 @@ both dma_ns 0
 both dma_rate 100
 ran "100 Mbit/s of DMA" transfer
 near "the sender's DMA" "$(diff_of a tx_engine_dma_wait_ns)" \
-	$((80 * $(bytes a tx dma_octets)))
+	$((80 * $(bytes a tx dma_bytes)))
 near "the receiver's DMA" "$(diff_of b rx_engine_dma_wait_ns)" \
-	$((80 * $(bytes b rx dma_octets)))
+	$((80 * $(bytes b rx dma_bytes)))
 no_less
 # short messages, so that the middle box can join two of them, which are cut elsewhere
 both coalesce 1000000
@@ -119,9 +119,9 @@ both dma_rate 0
 both mem_rate 200
 ran "200 Mbit/s of memory" transfer
 near "the sender's memory" "$(diff_of a tx_engine_dma_wait_ns)" \
-	$((40 * $(bytes a tx dma_octets move_read_octets move_write_octets crc_octets send_octets)))
+	$((40 * $(bytes a tx dma_bytes move_read_bytes move_write_bytes crc_bytes send_bytes)))
 near "the receiver's memory" "$(diff_of b rx_engine_dma_wait_ns)" \
-	$((40 * $(bytes b rx octets dma_octets crc_octets)))
+	$((40 * $(bytes b rx bytes dma_bytes crc_bytes)))
 both mem_rate 0
 
 # with a CRC by the NIC: 5 touches of a byte with a move, 4 if the CRC is computed on the way
@@ -137,11 +137,11 @@ for fly in 0 1; do
 	take
 	ktap_check "over iWARP, CRC on the way: $fly" in_a sdp-run xfer -h $SERVER -p 7000 \
 		-t 90 -m block -n "$(scaled 1000000 200000)"
-	crc=crc_octets
+	crc=crc_bytes
 	[ $fly = 0 ] || crc=
 	near "the sender's memory" "$(diff_of a tx_engine_dma_wait_ns)" \
-		$((4 * $(bytes a tx dma_octets move_read_octets move_write_octets send_octets $crc)))
-	ktap_check "the CRC was computed there" test "$(bytes a tx crc_octets)" -gt 0
+		$((4 * $(bytes a tx dma_bytes move_read_bytes move_write_bytes send_bytes $crc)))
+	ktap_check "the CRC was computed there" test "$(bytes a tx crc_bytes)" -gt 0
 done
 both mem_rate 0
 

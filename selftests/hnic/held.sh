@@ -73,8 +73,8 @@ all=$((2 * limit / 9000))
 datagrams $all 9000
 most=0
 for ((i = 0; i < 20; i++)); do
-	there=$(stat_of ha tx_engine_octets)
-	there=$((there - $(stat_of hb rx_engine_octets)))
+	there=$(stat_of ha tx_engine_bytes)
+	there=$((there - $(stat_of hb rx_engine_bytes)))
 	[ $there -lt $most ] || most=$there
 	sleep 0.1
 done

@@ -26,17 +26,17 @@ nic() { stat_of "$1" "rx_engine_$2"; }
 # mark a|b, then placed and copied: bytes since then, at that end
 mark() {
 	AT=$1 PLACED=$(hyb "$1" rx_nic_placed) COPIED_WAS=$(hyb "$1" rx_copy_bytes)
-	ENGINE=$(nic "$1" placed_octets)
+	ENGINE=$(nic "$1" placed_bytes)
 }
 placed() { echo $(($(hyb "$AT" rx_nic_placed) - PLACED)); }
 copied() { echo $(($(hyb "$AT" rx_copy_bytes) - COPIED_WAS)); }
 
-# most DESCRIPTION OCTETS: so many came, and the NIC has placed them, but for FPDUs
+# most DESCRIPTION BYTES: so many came, and the NIC has placed them, but for FPDUs
 # that do not come whole in one packet, which are the host's.
 most() {
 	local p c e
 
-	p=$(placed) c=$(copied) e=$(($(nic "$AT" placed_octets) - ENGINE))
+	p=$(placed) c=$(copied) e=$(($(nic "$AT" placed_bytes) - ENGINE))
 	ktap_check "$1: placed by the NIC ($p of $2, $c copied)" \
 		test "$p" -ge $(($2 * 9 / 10)) -a "$c" -le $(($2 / 10 + 2000))
 	ktap_check "$1: the engine says so ($e)" test "$e" -ge "$p"
@@ -46,7 +46,7 @@ most() {
 some() { ktap_check "$1: placed by the NIC ($(placed), $(copied) copied)" test "$(placed)" -gt 0; }
 none() { ktap_is "$1: nothing placed" "$(placed)" 0; }
 
-# large DESCRIPTION [OCTETS]: in sends of 1 MB, without copies by SDP
+# large DESCRIPTION [BYTES]: in sends of 1 MB, without copies by SDP
 large() { zc "$1" "a_tx_bytes == b_rx_bytes" -n "${2:-4194304}" -w 1048576 -R 1048576; }
 
 zero_copy() {
@@ -65,20 +65,20 @@ zero_copy() {
 # hundred of all bytes when they are received. Data that readers do not wait for in
 # time is read, and that is copied to be sent.
 referred() {
-	local octets=16777216 size=1048576 sent refs read
+	local bytes=16777216 size=1048576 sent refs read
 
 	attr placement "$1"
 	mark b
 	sent=$(hyb a tx_copy_bytes) refs=$(hyb a tx_ref_bytes)
-	large "Writes by reference, placed by the $1" $octets
+	large "Writes by reference, placed by the $1" $bytes
 	sent=$(($(hyb a tx_copy_bytes) - sent)) refs=$(($(hyb a tx_ref_bytes) - refs))
 	# shellcheck disable=SC2154 # it is among what risen tells
-	read=$(eval "$(risen)"; echo $((octets - a_tx_zcopy_writes * size)))
+	read=$(eval "$(risen)"; echo $((bytes - a_tx_zcopy_writes * size)))
 	ktap_check "$1: $refs bytes are sent without a copy" test "$refs" -ge $size
 	ktap_check "$1: $sent are copied, of $read that are read" \
-		test "$sent" -le $((read + octets / 100))
-	ktap_check "$1: $(($(copied) * 100 / octets)) of 100 are copied to receive" \
-		test $(($(copied) * 100 / octets)) -ge "$2" -a $(($(copied) * 100 / octets)) -le "$3"
+		test "$sent" -le $((read + bytes / 100))
+	ktap_check "$1: $(($(copied) * 100 / bytes)) of 100 are copied to receive" \
+		test $(($(copied) * 100 / bytes)) -ge "$2" -a $(($(copied) * 100 / bytes)) -le "$3"
 }
 
 # The path without copies: none to send, and one to receive, or none if the NIC places

@@ -63,12 +63,12 @@ ktap_is "all packets have a good checksum" "$(stat_of b rx_engine_csum_bad)" 0
 # The wire sees packets of MTU size, GRO merges them
 start_bg b tcpdump -i vb -w /tmp/cap -s 100 tcp
 sleep 1
-before=$(stat_of b rx_engine_packets) octets=$(stat_of b rx_engine_octets)
+before=$(stat_of b rx_engine_packets) bytes=$(stat_of b rx_engine_bytes)
 transfer 10.0.0.2
 packets=$(($(stat_of b rx_engine_packets) - before))
-octets=$(($(stat_of b rx_engine_octets) - octets))
+bytes=$(($(stat_of b rx_engine_bytes) - bytes))
 stop_bg "$BG_PID"
-ktap_check "no packet exceeds the MTU" test $((octets / packets)) -le 1514
+ktap_check "no packet exceeds the MTU" test $((bytes / packets)) -le 1514
 ktap_check "GRO merges packets" test "$(tcpdump -r /tmp/cap 2>/dev/null | grep -c 'length [1-9]')" -lt $((packets / 2))
 
 # The engine does not cut packets that it does not understand

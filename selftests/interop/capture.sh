@@ -79,7 +79,7 @@ nic_made() {
 	echo "$2" > /sys/class/infiniband/rda/hybrid/profile
 	echo host > /sys/class/infiniband/rdb/hybrid/profile
 	in_a ethtool -K va tso on gso on > /dev/null
-	n=$(in_a ethtool -S va | awk '$1 == "tx_engine_crc_octets:" { print $2 }')
+	n=$(in_a ethtool -S va | awk '$1 == "tx_engine_crc_bytes:" { print $2 }')
 	dump_start "$1" b
 	serve sdp-run -o xfer -s -h 10.0.0.2 -p 5010
 	ktap_check "$1: the transfer works" in_a sdp-run -o xfer -h 10.0.0.2 -p 5010 \
@@ -91,7 +91,7 @@ nic_made() {
 	ktap_check "$1: messages are decoded" in_a hyb-target -c -n 100 -h 10.0.0.2 -p 7900
 	dump_stop
 	stop_bg "$SERVER"
-	n=$(($(in_a ethtool -S va | awk '$1 == "tx_engine_crc_octets:" { print $2 }') - n))
+	n=$(($(in_a ethtool -S va | awk '$1 == "tx_engine_crc_bytes:" { print $2 }') - n))
 	ktap_check "$1: the NIC has computed CRCs of $n bytes" test "$n" -gt 300000
 }
 

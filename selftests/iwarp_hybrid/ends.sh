@@ -50,8 +50,8 @@ peer() {
 	in_a timeout 60 python3 - "$1" "$SERVER" "$PORT" "${@:2}" <<'END'
 import os, signal, socket, struct, sys, time
 
-def send(msn, octet):
-    s.sendall(struct.pack(">HBBIIII", 19, 0x41, 0x43, 0, 0, msn, 0) + octet +
+def send(msn, byte):
+    s.sendall(struct.pack(">HBBIIII", 19, 0x41, 0x43, 0, 0, msn, 0) + byte +
               bytes(3 + 4))
 
 def take_reply():
@@ -101,8 +101,8 @@ elif how == "unreceived":
         pass
 elif how == "unread":
     # it has to send 2 MB, closes, and that is not read
-    for msn, octet in enumerate((b"L", b"S", b"C"), 1):
-        send(msn, octet)
+    for msn, byte in enumerate((b"L", b"S", b"C"), 1):
+        send(msn, byte)
     while struct.unpack("B", s.getsockopt(socket.SOL_TCP, socket.TCP_INFO, 1))[0] == 1:
         time.sleep(0.1)
 elif how == "fault":

@@ -17,7 +17,7 @@
 #include "../sdp/zcopy_lib.h"
 #include "failnth.h"
 
-#define OCTETS 65536
+#define BYTES 65536
 
 static unsigned char *out, *in;
 static int file = -1;
@@ -25,14 +25,14 @@ static int file = -1;
 void sock_ready(void)
 {
 	if (file < 0) {
-		out = map(OCTETS, false);
-		in = map(OCTETS, false);
-		net_fill(out, OCTETS, 0);
+		out = map(BYTES, false);
+		in = map(BYTES, false);
+		net_fill(out, BYTES, 0);
 		file = memfd_create("failnth", MFD_CLOEXEC);
-		if (write(file, out, OCTETS) != OCTETS)
+		if (write(file, out, BYTES) != BYTES)
 			file = -1;
 	}
-	memset(in, 0, OCTETS);
+	memset(in, 0, BYTES);
 }
 
 /* Check that the data that comes back is the data sent. */
@@ -41,12 +41,12 @@ static int returned(int fd)
 	size_t pos;
 	ssize_t n;
 
-	for (pos = 0; pos < OCTETS; pos += n) {
-		n = recv(fd, in + pos, OCTETS - pos, 0);
+	for (pos = 0; pos < BYTES; pos += n) {
+		n = recv(fd, in + pos, BYTES - pos, 0);
 		if (n <= 0)
 			return n ? errno : ECONNRESET;
 	}
-	return net_good(in, OCTETS, 0) ? 0 : WRONG;
+	return net_good(in, BYTES, 0) ? 0 : WRONG;
 }
 
 /* Take the notifications that are there; their number does not matter. */
@@ -71,8 +71,8 @@ int refer_talk(int fd)
 
 	if (setsockopt(fd, SOL_SDP, SDP_ZEROCOPY, &on, sizeof(on)))
 		return errno;
-	for (pos = 0; pos < OCTETS; pos += n) {
-		n = send(fd, out + pos, OCTETS - pos,
+	for (pos = 0; pos < BYTES; pos += n) {
+		n = send(fd, out + pos, BYTES - pos,
 			 MSG_NOSIGNAL | MSG_ZEROCOPY);
 		if (n <= 0)
 			return errno;
@@ -81,8 +81,8 @@ int refer_talk(int fd)
 	notified(fd);
 	if (err)
 		return err;
-	while (off < OCTETS)
-		if (sendfile(fd, file, &off, OCTETS - off) <= 0)
+	while (off < BYTES)
+		if (sendfile(fd, file, &off, BYTES - off) <= 0)
 			return errno;
 	return returned(fd);
 }
@@ -112,21 +112,21 @@ int lend_talk(int fd)
 	size_t pos;
 	int err = 0;
 
-	for (pos = 0; pos < OCTETS; pos += n) {
-		n = send(fd, out + pos, OCTETS - pos, MSG_NOSIGNAL);
+	for (pos = 0; pos < BYTES; pos += n) {
+		n = send(fd, out + pos, BYTES - pos, MSG_NOSIGNAL);
 		if (n <= 0)
 			return errno;
 	}
-	win = mmap(NULL, OCTETS, PROT_READ, MAP_SHARED, fd, 0);
+	win = mmap(NULL, BYTES, PROT_READ, MAP_SHARED, fd, 0);
 	if (win == MAP_FAILED)
 		return errno;
-	for (pos = 0; !err && pos < OCTETS; pos += n) {
-		n = borrow(fd, win, OCTETS - pos);
+	for (pos = 0; !err && pos < BYTES; pos += n) {
+		n = borrow(fd, win, BYTES - pos);
 		if (n <= 0)
 			err = n ? errno : ECONNRESET;
 		else if (memcmp(in, out + pos, n))
 			err = WRONG;
 	}
-	munmap(win, OCTETS);
+	munmap(win, BYTES);
 	return err;
 }

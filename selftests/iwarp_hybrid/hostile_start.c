@@ -97,7 +97,7 @@ static bool says(struct peer *p, unsigned char what)
 static enum peer_end fenced(struct peer *p, const struct target_memory *m,
 			    const struct attack *a)
 {
-	unsigned char octet;
+	unsigned char byte;
 
 	(void)m;
 	if (a->msn == 1 ?
@@ -105,7 +105,7 @@ static enum peer_end fenced(struct peer *p, const struct target_memory *m,
 			    peer_read_start(p, peer_patience(10000)) != 1 :
 		    !peer_to_peer(p, a))
 		return END_NO_FRAME;
-	if (peer_recv(p, &octet, 1, 500) != -2)
+	if (peer_recv(p, &byte, 1, 500) != -2)
 		return END_NO_FRAME;
 	if (a->msn == 1)
 		peer_send_message(p, "-", 1);

@@ -93,7 +93,7 @@ static const char *const names[] = {
 	"rx_fpdus",
 	"rx_nic_bytes",
 	"rx_nic_placed",
-	"rx_engine_placed_octets",
+	"rx_engine_placed_bytes",
 	"rx_immediates",
 	"rx_terminates",
 	"completions",

@@ -49,7 +49,7 @@ tcp_counter() {
 			if (name[i] == n) print $i }' /proc/net/netstat
 }
 
-# little_memory OCTETS: for what TCP has received, as little as that
+# little_memory BYTES: for what TCP has received, as little as that
 little_memory() {
 	local ipv4=/proc/sys/net/ipv4
 

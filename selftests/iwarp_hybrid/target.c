@@ -48,19 +48,19 @@ struct conn {
 	bool gone;
 };
 
-static void put_be(unsigned char *p, uint64_t v, int octets)
+static void put_be(unsigned char *p, uint64_t v, int bytes)
 {
-	while (octets--) {
-		p[octets] = v;
+	while (bytes--) {
+		p[bytes] = v;
 		v >>= 8;
 	}
 }
 
-static uint64_t get_be(const unsigned char *p, int octets)
+static uint64_t get_be(const unsigned char *p, int bytes)
 {
 	uint64_t v = 0;
 
-	while (octets--)
+	while (bytes--)
 		v = v << 8 | *p++;
 	return v;
 }

@@ -34,8 +34,8 @@ mpi_up() {
 	export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 }
 
-# mpi_octets: print how many bytes both devices have received; 0 without devices
-mpi_octets() {
+# mpi_bytes: print how many bytes both devices have received; 0 without devices
+mpi_bytes() {
 	cat /sys/class/infiniband/rd[ab]/ports/1/hw_counters/rx_bytes 2>/dev/null |
 		awk '{ n += $1 } END { printf "%.0f\n", n }'
 }

@@ -44,12 +44,12 @@ async def feed(writer, data, rng):
         writer.write_eof()
 
 
-async def one(addr, port, context, octets, seed):
+async def one(addr, port, context, count, seed):
     rng = random.Random(seed)
-    data = rng.randbytes(octets)
+    data = rng.randbytes(count)
     reader, writer = await asyncio.open_connection(addr, port, ssl=context)
     sender = asyncio.create_task(feed(writer, data, rng))
-    got = await reader.readexactly(octets)
+    got = await reader.readexactly(count)
     await sender
     rest = b"" if context else await reader.read()
     writer.close()
@@ -57,8 +57,8 @@ async def one(addr, port, context, octets, seed):
     return got == data and not rest
 
 
-async def client(addr, port, octets, context):
-    each = octets // CONNECTIONS
+async def client(addr, port, count, context):
+    each = count // CONNECTIONS
     res = await asyncio.gather(*(one(addr, port, context, each, seed)
                                  for seed in range(CONNECTIONS)))
     print("echoed", res)

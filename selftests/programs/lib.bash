@@ -53,7 +53,7 @@ cluster_sent() {
 	done | awk '$1 == "tx_bytes" { n += $2 } END { printf "%.0f\n", n }'
 }
 
-# random_file NAME OCTETS
+# random_file NAME BYTES
 random_file() { head -c "$2" /dev/urandom >"$DIR/$1"; }
 
 # certificate: of the server, cert.pem and key.pem
@@ -96,7 +96,7 @@ run() {
 }
 
 # bytes: sent and received by the sockets of a
-octets() {
+sdp_bytes() {
 	in_a sdpstat -s -z | awk '$1 == "tx_bytes" || $1 == "rx_bytes" { n += $2 }
 		END { printf "%.0f\n", n }'
 }
@@ -116,7 +116,7 @@ session_over() {
 	return $rc
 }
 
-# same NAME OCTETS: session_NAME over both, OCTETS at least over SDP
+# same NAME BYTES: session_NAME over both, BYTES at least over SDP
 same() {
 	local before moved
 
@@ -125,13 +125,13 @@ same() {
 		return
 	fi
 	wait_for 20 no_sockets
-	before=$(octets)
+	before=$(sdp_bytes)
 	if session_over "$1" "$SDP_RUN" >$DIR/out.sdp; then
 		ktap_ok "$1 over SDP"
 	else
 		ktap_fail "$1 over SDP" "$(tail -n 40 $DIR/out.sdp)"
 	fi
-	moved=$(($(octets) - before))
+	moved=$(($(sdp_bytes) - before))
 	ktap_check "$1: same result as over TCP" diff -u $DIR/out.tcp $DIR/out.sdp
 	ktap_check "$1: $moved of $2 bytes over SDP" [ "$moved" -ge "$2" ]
 	ktap_check "$1: no socket is left" wait_for 30 no_sockets

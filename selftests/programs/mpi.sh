@@ -24,11 +24,11 @@ dev_up hybrid hybrid || ktap_skip_all "no devices"
 mpi_up
 
 for device in hybrid tcp; do
-	before=$(mpi_octets)
+	before=$(mpi_bytes)
 	sizes=$(checked $device)
 	ktap_check "over $device: ${sizes:-0} sizes, all bytes as they were sent" \
 		test "${sizes:-0}" -ge 20 || ktap_diag "$(tail -n 30 /run/np.log)"
-	moved=$(($(mpi_octets) - before))
+	moved=$(($(mpi_bytes) - before))
 	if [ $device = hybrid ]; then
 		# each message to and fro
 		least=$((LARGEST * TIMES * 2))

@@ -47,12 +47,12 @@ suite() {
 	tests "$name" "$@" >"$DIR/$name.tcp"
 	count=$(grep -c ' ok$' "$DIR/$name.tcp")
 	ktap_check "$name: tests succeed over TCP" [ "$count" -ge "$least" ]
-	before=$(octets)
+	before=$(sdp_bytes)
 	VIA=sdp-run
 	tests "$name" "$@" >"$DIR/$name.sdp"
 	ktap_is "$name: each test says what it says over TCP" \
 		"$(diff "$DIR/$name.tcp" "$DIR/$name.sdp")" ""
-	ktap_check "$name: the bytes are SDP's" [ $(($(octets) - before)) -ge "$bytes" ]
+	ktap_check "$name: the bytes are SDP's" [ $(($(sdp_bytes) - before)) -ge "$bytes" ]
 	ktap_check "$name: no socket is left" wait_for 30 no_sockets
 	ktap_diag "$name: $count of $(wc -l <"$DIR/$name.tcp") tests succeed"
 }

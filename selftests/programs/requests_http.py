@@ -16,8 +16,8 @@ addr, port = sys.argv[2], int(sys.argv[3])
 base = f"http://{addr}:{port}"
 
 
-def data(octets, seed):
-    return random.Random(seed).randbytes(octets)
+def data(count, seed):
+    return random.Random(seed).randbytes(count)
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -46,42 +46,42 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def chunks(self, octets):
+    def chunks(self, count):
         self.send_response(200)
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
-        body = data(octets, 3)
-        for at in range(0, octets, 30000):
+        body = data(count, 3)
+        for at in range(0, count, 30000):
             part = body[at:at + 30000]
             self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
         self.wfile.write(b"0\r\n\r\n")
 
     def do_GET(self):
         _, what, *number = self.path.split("/")
-        octets = int(number[0]) if number else 0
+        count = int(number[0]) if number else 0
         if what == "data":
-            self.answer(data(octets, octets))
+            self.answer(data(count, count))
         elif what == "chunks":
-            self.chunks(octets)
+            self.chunks(count)
         elif what == "moved":
             self.answer(b"", 302, Location="/data/1000")
         elif what == "slow":
-            time.sleep(octets)
+            time.sleep(count)
             self.answer(b"at last")
         elif what == "end":
             self.answer(b"bye")
             self.close_connection = True
         elif what == "short":
-            self.less(octets)
+            self.less(count)
         else:
             self.answer(b"", 404)
 
-    def less(self, octets):
+    def less(self, count):
         """Ends in the middle of what it said would come."""
         self.send_response(200)
-        self.send_header("Content-Length", str(octets))
+        self.send_header("Content-Length", str(count))
         self.end_headers()
-        self.wfile.write(bytes(octets // 2))
+        self.wfile.write(bytes(count // 2))
         self.close_connection = True
 
     def do_POST(self):
@@ -103,16 +103,16 @@ def kept(session):
     print("after an end:", resp.status_code, resp.headers["X-Peer"] in ports)
 
 
-def bodies(session, octets):
-    for path in f"data/{octets}", f"chunks/{octets}":
+def bodies(session, count):
+    for path in f"data/{count}", f"chunks/{count}":
         digest = hashlib.sha256()
         with session.get(f"{base}/{path}", stream=True, timeout=60) as resp:
             for part in resp.iter_content(50000):
                 digest.update(part)
         print(path, resp.status_code, digest.hexdigest())
-    body = data(octets, 1)
+    body = data(count, 1)
     print("post:", session.post(f"{base}/", data=body, timeout=60).text)
-    parts = (body[i:i + 10000] for i in range(0, octets, 10000))
+    parts = (body[i:i + 10000] for i in range(0, count, 10000))
     print("chunks:", session.post(f"{base}/", data=parts, timeout=60).text)
     print("json:", session.post(f"{base}/", json={"a": [1, 2]}, timeout=60).text)
     form = session.post(f"{base}/", files={"f": body}, data={"x": "y"}, timeout=60)
@@ -137,7 +137,7 @@ def errors(session, failures):
             print(what, type(err).__name__)
 
 
-def client(octets):
+def client(count):
     import requests
     import urllib3
     session = requests.Session()
@@ -145,7 +145,7 @@ def client(octets):
     session.mount("http://", requests.adapters.HTTPAdapter(
         pool_maxsize=8, max_retries=urllib3.Retry(2)))
     kept(session)
-    bodies(session, octets)
+    bodies(session, count)
     print("moved:", session.get(f"{base}/moved", timeout=60).url)
     print("none:", session.get(f"{base}/none", timeout=60).status_code)
     at_once(session)

@@ -9,7 +9,7 @@
 . "$(dirname "$0")/lib.bash"
 need sshd ssh scp ssh-keygen rsync
 
-OCTETS=$(scaled 3000000 300000)
+BYTES=$(scaled 3000000 300000)
 SSH=(ssh -p 7401 -F none -i "$DIR/key" -o BatchMode=yes
 	-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null
 	-o LogLevel=ERROR)
@@ -51,10 +51,10 @@ add_user() {
 }
 
 programs_up
-random_file file "$OCTETS"
+random_file file "$BYTES"
 mkdir $DIR/tree $DIR/up
 for i in 1 2 3 4 5; do
-	random_file tree/file$i $((OCTETS * i / 10))
+	random_file tree/file$i $((BYTES * i / 10))
 done
 ln -s file1 $DIR/tree/link
 add_user
@@ -80,6 +80,6 @@ path = $DIR/tree
 path = $DIR/up
 read only = no
 END
-same ssh $((OCTETS * 4))
-same rsync $((OCTETS * 3))
+same ssh $((BYTES * 4))
+same rsync $((BYTES * 3))
 ktap_done

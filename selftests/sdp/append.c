@@ -9,7 +9,7 @@
  *	sends COUNT times SIZE bytes, into a send buffer that takes them all;
  *	-e: with MSG_EOR; -i: FILL bytes before them, by one call
  *
- * The first prints "OCTETS NANOSECONDS" when it has read everything; looking at
+ * The first prints "BYTES NANOSECONDS" when it has read everything; looking at
  * the bytes is not part of the time.
  */
 #include <arpa/inet.h>

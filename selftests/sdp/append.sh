@@ -24,20 +24,20 @@ SLEEP=40	# s at most
 
 # it has sent all, or sleeps as the buffers are full: no byte for three seconds
 sent_or_full() {
-	local octets
+	local bytes
 
 	said sent && return
-	octets=$(sdp_counter b tx_bytes)
-	[ "$octets" = "${TAKEN#* }" ] || TAKEN="$SECONDS $octets"
-	[ "$octets" -gt "$BEFORE" ] && [ $((SECONDS - ${TAKEN% *})) -gt 3 ]
+	bytes=$(sdp_counter b tx_bytes)
+	[ "$bytes" = "${TAKEN#* }" ] || TAKEN="$SECONDS $bytes"
+	[ "$bytes" -gt "$BEFORE" ] && [ $((SECONDS - ${TAKEN% *})) -gt 3 ]
 }
 
-# run SIZE [-e]: the bytes that arrived are left in OCTETS, data messages in MSGS, and
+# run SIZE [-e]: the bytes that arrived are left in BYTES, data messages in MSGS, and
 # bytes given to TCP in WIRE, FPDUs, all messages
 run() {
 	local reader reader_log
 
-	PORT=$((PORT + 1)) OCTETS=0 MSGS=0 APPENDED=0 JOINED=0 SAVED=0
+	PORT=$((PORT + 1)) BYTES=0 MSGS=0 APPENDED=0 JOINED=0 SAVED=0
 	WIRE=0 FPDUS=0 ALL=0
 	rm -f $FIFO
 	mkfifo $FIFO
@@ -55,7 +55,7 @@ run() {
 	timeout 10 sh -c ": > $FIFO" || { KTAP_OUT="no reader: $(cat "$reader_log")"; return 1; }
 	wait "$reader" || { KTAP_OUT=$(cat "$reader_log"); return 1; }
 	counters_take after
-	read -r OCTETS _ < "$reader_log"
+	read -r BYTES _ < "$reader_log"
 	{ read -r MSGS; read -r APPENDED; read -r JOINED; read -r SAVED; read -r WIRE; read -r FPDUS; read -r ALL; } \
 		< <(counters_diff b before after sdp_tx_data_msgs hyb_tx_appended hyb_tx_appended_bytes \
 			hyb_tx_saved_bytes hyb_tx_bytes hyb_tx_fpdus sdp_tx_msgs)
@@ -69,7 +69,7 @@ appended() {
 		ktap_fail "$desc: transfer" "$KTAP_OUT"
 		return
 	fi
-	ktap_is "$desc: all bytes arrive, unchanged" "$OCTETS" $((FILL + COUNT * $1))
+	ktap_is "$desc: all bytes arrive, unchanged" "$BYTES" $((FILL + COUNT * $1))
 	ktap_check "$desc: $MSGS messages, at most 1/20" test "$MSGS" -le $((COUNT / 20))
 	ktap_check "$desc: $APPENDED joined a message, $SAVED header bytes saved" \
 		test "$APPENDED" -ge $((COUNT - COUNT / 20)) -a "$SAVED" -ge $((APPENDED * 16))
@@ -77,8 +77,8 @@ appended() {
 	ktap_check "$desc: $JOINED bytes joined a message" test "$JOINED" -le $((APPENDED * $1)) \
 		-a "$JOINED" -ge $(((APPENDED - MSGS) * $1))
 	# 16 of SDP for a message; 24, and PAD, for an FPDU; markers of 4 every 512
-	ktap_check "$desc: all but $((WIRE - OCTETS)) bytes on the wire are payload" \
-		test $((WIRE - OCTETS)) -le $((16 * ALL + 27 * FPDUS + 4 * (WIRE / 512 + 1)))
+	ktap_check "$desc: all but $((WIRE - BYTES)) bytes on the wire are payload" \
+		test $((WIRE - BYTES)) -le $((16 * ALL + 27 * FPDUS + 4 * (WIRE / 512 + 1)))
 }
 
 # A program that sends a byte on request, and prints how many have not left when
@@ -169,28 +169,28 @@ done
 FILL=0
 COUNT=400
 run 64 -e
-ktap_is "MSG_EOR: all bytes arrive" "$OCTETS" $((COUNT * 64))
+ktap_is "MSG_EOR: all bytes arrive" "$BYTES" $((COUNT * 64))
 ktap_is "MSG_EOR: each send is a message" "$MSGS" $COUNT
 ktap_is "MSG_EOR: no send joins a message" "$APPENDED $JOINED" "0 0"
 ktap_check "MSG_EOR: all $COUNT messages were queued while the reader slept" test "$SENT" -eq 1
 COUNT=1500
 run 64 -e
-ktap_is "MSG_EOR, more messages than places: all bytes arrive" "$OCTETS" $((COUNT * 64))
+ktap_is "MSG_EOR, more messages than places: all bytes arrive" "$BYTES" $((COUNT * 64))
 ktap_is "MSG_EOR, more messages than places: each send is a message" "$MSGS" $COUNT
 
 COUNT=$(scaled 10000)
 stack_link basic
 run 64
-ktap_is "SDP basic: all bytes arrive" "$OCTETS" $((COUNT * 64))
+ktap_is "SDP basic: all bytes arrive" "$BYTES" $((COUNT * 64))
 ktap_is "SDP basic: no provider appends" "$APPENDED" 0
 
 # each send by itself: 16 bytes of SDP and 24 of iWARP for each
 in_b sysctl -qw net.sdp.credit_join=0
 run 64
-ktap_is "SDP basic, one by one: all bytes arrive" "$OCTETS" $((COUNT * 64))
+ktap_is "SDP basic, one by one: all bytes arrive" "$BYTES" $((COUNT * 64))
 ktap_is "SDP basic, one by one: each send is a message" "$MSGS" "$COUNT"
-ktap_check "SDP basic, one by one: $((WIRE - OCTETS)) bytes of headers, 40 each" \
-	test $((WIRE - OCTETS)) -ge $((40 * COUNT)) -a $((WIRE - OCTETS)) -le \
+ktap_check "SDP basic, one by one: $((WIRE - BYTES)) bytes of headers, 40 each" \
+	test $((WIRE - BYTES)) -ge $((40 * COUNT)) -a $((WIRE - BYTES)) -le \
 	$((16 * ALL + 27 * FPDUS + 4 * (WIRE / 512 + 1)))
 in_b sysctl -qw net.sdp.credit_join=1
 ktap_done

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-# After counters.awk: the cost of an exchange of -v size=OCTETS cost, over -v link=LINK
-# with -v profile=PROFILE -v mss=OCTETS. A line of the table for each end, then
+# After counters.awk: the cost of an exchange of -v size=BYTES cost, over -v link=LINK
+# with -v profile=PROFILE -v mss=BYTES. A line of the table for each end, then
 # "BAD TEXT" for everything that differs from Documentation/testing.rst. With
 # -v names=1 the names of the columns only.
 
@@ -19,7 +19,7 @@ function costs(e,   bytes, msgs, wire)
 	c["cache_tx"] = 2 * c["copies_tx"]
 	c["cache_rx"] = 2 * c["copies_rx"] - 1
 	c["crc_host"] = per(d[e, "hyb_tx_crc_bytes"] + d[e, "hyb_rx_crc_bytes"], wire)
-	c["crc_nic"] = per(d[e, "nic_tx_engine_crc_octets"] + d[e, "nic_rx_engine_crc_octets"], wire)
+	c["crc_nic"] = per(d[e, "nic_tx_engine_crc_bytes"] + d[e, "nic_rx_engine_crc_bytes"], wire)
 	c["msgs"] = per(msgs, bytes / size)
 	c["fpdus"] = per(d[e, "hyb_tx_fpdus"], msgs)
 	c["segs"] = per(d[e, "nic_tx_engine_packets"], msgs)
@@ -27,7 +27,7 @@ function costs(e,   bytes, msgs, wire)
 	c["dma"] = per(d[e, "nic_tx_engine_dma_ops"], msgs)
 	# the pieces of payload that are no marker, pad or CRC
 	c["dma_data"] = per(d[e, "nic_tx_engine_dma_ops"] - d[e, "nic_tx_engine_dma_marker_ops"], msgs)
-	c["touches"] = per(d[e, "nic_tx_engine_dma_octets"] + d[e, "nic_tx_engine_move_read_octets"] + d[e, "nic_tx_engine_move_write_octets"] + d[e, "nic_tx_engine_crc_octets"] + d[e, "nic_tx_engine_send_octets"], d[e, "nic_tx_engine_send_octets"])
+	c["touches"] = per(d[e, "nic_tx_engine_dma_bytes"] + d[e, "nic_tx_engine_move_read_bytes"] + d[e, "nic_tx_engine_move_write_bytes"] + d[e, "nic_tx_engine_crc_bytes"] + d[e, "nic_tx_engine_send_bytes"], d[e, "nic_tx_engine_send_bytes"])
 	c["wakeups"] = per(d[e, "sdp_wakeups_rx"], d[e, "sdp_rx_data_msgs"])
 }
 
@@ -43,14 +43,14 @@ function within(e, name, min, max)
 # a message before has left of one. The connection's own start and end count,
 # too: "own" packets, and some bytes of each. The counters are not read at one
 # moment. A packet may be sent again.
-function wire(e,   own, msgs, fpdus, octets, least, most)
+function wire(e,   own, msgs, fpdus, bytes, least, most)
 {
 	own = 64
 	msgs = d[e, "sdp_tx_msgs"]
 	fpdus = d[e, "hyb_tx_fpdus"]
-	octets = d[e, "hyb_tx_bytes"]
-	c["overhead"] = octets - c["bytes"]
-	most = 16 * msgs + 24 * fpdus + 4 * int(octets / 512)
+	bytes = d[e, "hyb_tx_bytes"]
+	c["overhead"] = bytes - c["bytes"]
+	most = 16 * msgs + 24 * fpdus + 4 * int(bytes / 512)
 	within(e, "overhead", most - 4 * own, most + 3 * fpdus + 4 + 4 * own)
 	c["fpdus_all"] = fpdus
 	least = mss - 24 - 3 - 4 * (int(mss / 512) + 1)
@@ -58,13 +58,13 @@ function wire(e,   own, msgs, fpdus, octets, least, most)
 	within(e, "fpdus_all", most / (mss - 24), most / least + 2 * msgs)
 	# every segment ends with an FPDU; at most one is acknowledged by itself
 	c["packets"] = d[e, "nic_tx_engine_packets"]
-	within(e, "packets", octets / mss, 1.2 * (fpdus + d[e, "hyb_rx_fpdus"]) + own)
+	within(e, "packets", bytes / mss, 1.2 * (fpdus + d[e, "hyb_rx_fpdus"]) + own)
 	# what a NIC that does not gather fetches for a packet is few pieces
 	c["pieces"] = d[e, "nic_tx_engine_dma_ops"]
 	if (profile != "offload-sg")
-		within(e, "pieces", octets / mss, 3 * fpdus + own)
+		within(e, "pieces", bytes / mss, 3 * fpdus + own)
 	else if (size >= 4096)
-		within(e, "pieces", 2 * octets / mss, 12 * fpdus + own)
+		within(e, "pieces", 2 * bytes / mss, 12 * fpdus + own)
 }
 
 function limits()

@@ -185,7 +185,7 @@ def read_slowly(sock, wanted=SLOW):
         raise OSError(errno.ENODATA, "lost")
 
 
-def case_few_octets(go):
+def case_few_bytes(go):
     sock = connected(b"r")
     user_timeout(sock, 1.5)
     go()
@@ -306,7 +306,7 @@ def together(names, cut):
 
 ALIVE = ["alive", "not_reading", "flooded", "second_connection", "slow_reader",
          "slow_reader_open", "slow_reader_late", "held_reader"]
-CUT = ["few_octets", "option_later", "trickle", "writer", "keepalive", "keepalive_user",
+CUT = ["few_bytes", "option_later", "trickle", "writer", "keepalive", "keepalive_user",
        "keepalive_sysctl", "connect", "connect_option", "connect_sysctl"]
 
 

@@ -875,7 +875,7 @@ const unsigned int bulk_attack_count = COUNT(bulk_attacks);
 const unsigned int verbs_attack_count = COUNT(verbs_attacks);
 const unsigned int shared_attack_count = COUNT(shared_attacks);
 
-#define NO_OCTET 0xffff
+#define NO_BYTE 0xffff
 
 /*
  * A Hello with one byte changed: qn says which, msn to what; len is the length
@@ -890,7 +890,7 @@ static enum peer_end bad_hello(struct peer *p, const struct target_memory *m,
 
 	(void)m;
 	if (a->len)
-		len = a->len == NO_OCTET ? 0 : a->len;
+		len = a->len == NO_BYTE ? 0 : a->len;
 	h[a->qn] = a->msn;
 	return peer_open(p, h, len) ? END_FIN : END_NO_FRAME;
 }
@@ -916,7 +916,7 @@ static enum peer_end hello_then_rst(struct peer *p,
 }
 
 #define REFUSED ENDS(E_CLOSED)
-#define OCTET(o, v) bad_hello, .qn = o, .msn = v
+#define BYTE(o, v) bad_hello, .qn = o, .msn = v
 /* of the long form, which some peers have no room for */
 #define LONG_FORM .ddp = 1
 
@@ -927,25 +927,25 @@ const struct attack hello_attacks[] = {
 	CASE("Hello: minor version 15", NULL, ENDS(E_ALIVE),
 	     good_hello, .qn = 16, .msn = 0x2f),
 	CASE("Hello: padded", NULL, ENDS(E_ALIVE), good_hello, .len = 200, .qn = 18, LONG_FORM),
-	CASE("Hello: no private data", "hello_bad", REFUSED, bad_hello, .len = NO_OCTET),
+	CASE("Hello: no private data", "hello_bad", REFUSED, bad_hello, .len = NO_BYTE),
 	CASE("Hello: 16 bytes", "hello_bad", REFUSED, bad_hello, .len = 16, .qn = 7, .msn = 16),
 	CASE("Hello: 63 bytes", "hello_bad", REFUSED,
 	     bad_hello, .len = 63, .qn = 7, .msn = 63, LONG_FORM),
 	CASE("Hello: cut", "hello_bad", REFUSED, bad_hello, .len = 80, .qn = 18, LONG_FORM),
-	CASE("Hello: another message", "hello_bad", REFUSED, OCTET(0, 0xff)),
-	CASE("Hello: HelloAck", "hello_bad", REFUSED, OCTET(0, 1)),
-	CASE("Hello: flags", "hello_bad", REFUSED, OCTET(1, 1)),
-	CASE("Hello: no credits", "hello_bad", REFUSED, OCTET(3, 0)),
-	CASE("Hello: two credits", "hello_bad", REFUSED, OCTET(3, 2)),
-	CASE("Hello: length field huge", "hello_bad", REFUSED, OCTET(4, 0x80)),
-	CASE("Hello: length field small", "hello_bad", REFUSED, OCTET(7, 17)),
-	CASE("Hello: MSeq not 0", "hello_bad", REFUSED, OCTET(11, 1)),
-	CASE("Hello: version 1", "bad_version", REFUSED, OCTET(16, 0x11)),
-	CASE("Hello: version 3", "bad_version", REFUSED, OCTET(16, 0x30)),
-	CASE("Hello: IP version 0", "hello_bad", REFUSED, OCTET(17, 0)),
-	CASE("Hello: IP version 6 on an IPv4 connection", "hello_bad", REFUSED, OCTET(17, 0x60)),
-	CASE("Hello: zero adverts", "bad_adverts", REFUSED, OCTET(19, 0)),
-	CASE("Hello: receive buffers of 0 bytes", "hello_bad", REFUSED, OCTET(26, 0)),
+	CASE("Hello: another message", "hello_bad", REFUSED, BYTE(0, 0xff)),
+	CASE("Hello: HelloAck", "hello_bad", REFUSED, BYTE(0, 1)),
+	CASE("Hello: flags", "hello_bad", REFUSED, BYTE(1, 1)),
+	CASE("Hello: no credits", "hello_bad", REFUSED, BYTE(3, 0)),
+	CASE("Hello: two credits", "hello_bad", REFUSED, BYTE(3, 2)),
+	CASE("Hello: length field huge", "hello_bad", REFUSED, BYTE(4, 0x80)),
+	CASE("Hello: length field small", "hello_bad", REFUSED, BYTE(7, 17)),
+	CASE("Hello: MSeq not 0", "hello_bad", REFUSED, BYTE(11, 1)),
+	CASE("Hello: version 1", "bad_version", REFUSED, BYTE(16, 0x11)),
+	CASE("Hello: version 3", "bad_version", REFUSED, BYTE(16, 0x30)),
+	CASE("Hello: IP version 0", "hello_bad", REFUSED, BYTE(17, 0)),
+	CASE("Hello: IP version 6 on an IPv4 connection", "hello_bad", REFUSED, BYTE(17, 0x60)),
+	CASE("Hello: zero adverts", "bad_adverts", REFUSED, BYTE(19, 0)),
+	CASE("Hello: receive buffers of 0 bytes", "hello_bad", REFUSED, BYTE(26, 0)),
 	CASE("Hello: the peer resets", NULL, ENDS(E_CLOSED), hello_then_rst, .qn = 18),
 	CASE("Hello: the peer resets", NULL, ENDS(E_CLOSED), hello_then_rst, .qn = 18),
 };
@@ -957,11 +957,11 @@ const unsigned int hello_attack_count = COUNT(hello_attacks);
 /* Of the short form, where 56 bytes of private data arrive, however many are sent */
 const struct attack short_attacks[] = {
 	CASE("Short Hello: the longest", NULL, ENDS(E_ALIVE), good_hello, .qn = 7, .msn = 56),
-	CASE("Short Hello: 31 bytes", "hello_bad", REFUSED, OCTET(7, 31)),
-	CASE("Short Hello: longer than what there is", "hello_bad", REFUSED, OCTET(7, 57)),
-	CASE("Short Hello: length of the long one", "hello_bad", REFUSED, OCTET(7, HELLO_LEN)),
-	CASE("Short Hello: IP version 5", "hello_bad", REFUSED, OCTET(17, 0x50)),
-	CASE("Short Hello: MSeqAck not 0", "hello_bad", REFUSED, OCTET(15, 1)),
+	CASE("Short Hello: 31 bytes", "hello_bad", REFUSED, BYTE(7, 31)),
+	CASE("Short Hello: longer than what there is", "hello_bad", REFUSED, BYTE(7, 57)),
+	CASE("Short Hello: length of the long one", "hello_bad", REFUSED, BYTE(7, HELLO_LEN)),
+	CASE("Short Hello: IP version 5", "hello_bad", REFUSED, BYTE(17, 0x50)),
+	CASE("Short Hello: MSeqAck not 0", "hello_bad", REFUSED, BYTE(15, 1)),
 };
 /* clang-format on */
 
@@ -1042,7 +1042,7 @@ static enum peer_end ack_then_fin(struct peer *p, const struct target_memory *m,
 }
 
 /* clang-format off */
-#define ACKOCTET(o, v) bad_ack, .len = ACK_LEN, .qn = o, .msn = v
+#define ACKBYTE(o, v) bad_ack, .len = ACK_LEN, .qn = o, .msn = v
 
 const struct attack ack_attacks[] = {
 	CASE("HelloAck: nothing wrong", NULL, ENDS(E_ALIVE),
@@ -1064,19 +1064,19 @@ const struct attack ack_attacks[] = {
 	CASE("HelloAck: 16 bytes", "hello_bad", REFUSED, bad_ack, .len = 16, .qn = 7, .msn = 16),
 	CASE("HelloAck: 23 bytes", "hello_bad", REFUSED, bad_ack, .len = 23, .qn = 7, .msn = 23),
 	CASE("HelloAck: cut", "hello_bad", REFUSED, bad_ack, .len = 100, .qn = 18, LONG_FORM),
-	CASE("HelloAck: another message", "hello_bad", REFUSED, ACKOCTET(0, 0xff)),
-	CASE("HelloAck: Hello", "hello_bad", REFUSED, ACKOCTET(0, 0)),
-	CASE("HelloAck: flags", "hello_bad", REFUSED, ACKOCTET(1, 1)),
-	CASE("HelloAck: no credits", "hello_bad", REFUSED, ACKOCTET(3, 0)),
-	CASE("HelloAck: two credits", "hello_bad", REFUSED, ACKOCTET(3, 2)),
-	CASE("HelloAck: length field huge", "hello_bad", REFUSED, ACKOCTET(4, 0x80)),
-	CASE("HelloAck: length field small", "hello_bad", REFUSED, ACKOCTET(7, 17)),
-	CASE("HelloAck: MSeq not 0", "hello_bad", REFUSED, ACKOCTET(11, 1)),
-	CASE("HelloAck: MSeqAck not 0", "hello_bad", REFUSED, ACKOCTET(15, 1)),
-	CASE("HelloAck: version 1", "bad_version", REFUSED, ACKOCTET(16, 0x11)),
-	CASE("HelloAck: version 3", "bad_version", REFUSED, ACKOCTET(16, 0x30)),
-	CASE("HelloAck: zero adverts", "bad_adverts", REFUSED, ACKOCTET(19, 0)),
-	CASE("HelloAck: receive buffers of 0 bytes", "hello_bad", REFUSED, ACKOCTET(22, 0)),
+	CASE("HelloAck: another message", "hello_bad", REFUSED, ACKBYTE(0, 0xff)),
+	CASE("HelloAck: Hello", "hello_bad", REFUSED, ACKBYTE(0, 0)),
+	CASE("HelloAck: flags", "hello_bad", REFUSED, ACKBYTE(1, 1)),
+	CASE("HelloAck: no credits", "hello_bad", REFUSED, ACKBYTE(3, 0)),
+	CASE("HelloAck: two credits", "hello_bad", REFUSED, ACKBYTE(3, 2)),
+	CASE("HelloAck: length field huge", "hello_bad", REFUSED, ACKBYTE(4, 0x80)),
+	CASE("HelloAck: length field small", "hello_bad", REFUSED, ACKBYTE(7, 17)),
+	CASE("HelloAck: MSeq not 0", "hello_bad", REFUSED, ACKBYTE(11, 1)),
+	CASE("HelloAck: MSeqAck not 0", "hello_bad", REFUSED, ACKBYTE(15, 1)),
+	CASE("HelloAck: version 1", "bad_version", REFUSED, ACKBYTE(16, 0x11)),
+	CASE("HelloAck: version 3", "bad_version", REFUSED, ACKBYTE(16, 0x30)),
+	CASE("HelloAck: zero adverts", "bad_adverts", REFUSED, ACKBYTE(19, 0)),
+	CASE("HelloAck: receive buffers of 0 bytes", "hello_bad", REFUSED, ACKBYTE(22, 0)),
 	CASE("HelloAck: another extension than offered", "hello_bad", REFUSED,
 	     ext_ack, .qn = 1, .msn = 4),
 	CASE("HelloAck: two extensions", "hello_bad", REFUSED, ext_ack, .qn = 1, .msn = 3),
@@ -1362,7 +1362,7 @@ static void credit_say(struct peer *p, unsigned int mid, size_t len)
 }
 
 /* Is it the next piece of what we have sent? */
-static bool next_octets(const unsigned char *data, size_t len)
+static bool next_bytes(const unsigned char *data, size_t len)
 {
 	size_t i;
 
@@ -1472,7 +1472,7 @@ static int credit_hear(struct peer *p, uint32_t rcvsz, int timeout_ms)
 		wrong = "a wrong number";
 	if ((uint32_t)ret > rcvsz)
 		wrong = "longer than the receives";
-	if (!next_octets(m + BSDH, len))
+	if (!next_bytes(m + BSDH, len))
 		wrong = "other bytes than were sent";
 	if (wrong)
 		against(wrong);
@@ -1491,7 +1491,7 @@ static bool credit_quiet(struct peer *p, uint32_t rcvsz)
 }
 
 /* A connection with three credits, on which so many bytes may come */
-static bool credit_hello(struct peer *p, uint32_t octets)
+static bool credit_hello(struct peer *p, uint32_t bytes)
 {
 	unsigned char h[256];
 	size_t n = sdp_hello(p, h);
@@ -1500,7 +1500,7 @@ static bool credit_hello(struct peer *p, uint32_t octets)
 	got = 0;
 	payloads = 0;
 	resized = 0;
-	expected = octets;
+	expected = bytes;
 	h[3] = granted;
 	if (peer_open(p, h, n) || p->private_len < 24 ||
 	    p->private_data[0] != 1)

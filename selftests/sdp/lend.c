@@ -48,11 +48,11 @@
 #define MOST (64 * MIB)
 
 struct request {
-	uint32_t octets;
+	uint32_t bytes;
 	uint32_t piece;
 };
 
-static struct request want = { .octets = 8 * MIB, .piece = MIB };
+static struct request want = { .bytes = 8 * MIB, .piece = MIB };
 static uint32_t window = MIB / 2, copy_room;
 static int fd, level = SOL_SDP, option = SDP_ZEROCOPY_RECEIVE;
 static struct sdp_zerocopy_receive z;
@@ -67,7 +67,7 @@ static void __attribute__((noreturn)) die(const char *what)
 	exit(1);
 }
 
-static unsigned char octet(uint32_t at)
+static unsigned char byte(uint32_t at)
 {
 	return (at * 2654435761u) >> 23;
 }
@@ -76,7 +76,7 @@ static void check(const unsigned char *p, uint32_t len, uint32_t at,
 		  const char *what)
 {
 	for (uint32_t i = 0; i < len; i++) {
-		if (p[i] != octet(at + i)) {
+		if (p[i] != byte(at + i)) {
 			errno = 0;
 			pos = at + i;
 			die(what);
@@ -90,10 +90,10 @@ static void send_all(int s, const struct request *r)
 {
 	uint32_t at = 0, n, i;
 
-	while (at < r->octets) {
-		n = r->piece < r->octets - at ? r->piece : r->octets - at;
+	while (at < r->bytes) {
+		n = r->piece < r->bytes - at ? r->piece : r->bytes - at;
 		for (i = 0; i < n; i++)
-			buf[i] = octet(at + i);
+			buf[i] = byte(at + i);
 		if (!net_send_all(s, buf, n, MSG_NOSIGNAL))
 			return;
 		at += n;
@@ -189,7 +189,7 @@ static uint32_t take_most(unsigned char *at, uint32_t least)
 {
 	uint32_t n, start = pos;
 
-	while (pos < want.octets) {
+	while (pos < want.bytes) {
 		await();
 		start = pos;
 		n = take(at, window);
@@ -225,7 +225,7 @@ static void returned(void)
 
 static void the_end(void)
 {
-	while (pos < want.octets)
+	while (pos < want.bytes)
 		take(win, window);
 	await();
 	/* what TCP says at the end of the stream */
@@ -249,12 +249,12 @@ static void keep(void)
 	struct {
 		uint32_t at, pos, len;
 	} part[2048];
-	unsigned char *all = map(fd, want.octets);
+	unsigned char *all = map(fd, want.bytes);
 	uint32_t at = 0, n = 0, before;
 
-	while (pos < want.octets) {
+	while (pos < want.bytes) {
 		before = pos;
-		part[n].len = take(all + at, want.octets - at);
+		part[n].len = take(all + at, want.bytes - at);
 		part[n].at = at;
 		part[n].pos = before;
 		at += part[n].len;
@@ -266,7 +266,7 @@ static void keep(void)
 		check(all + part[i].at, part[i].len, part[i].pos, "kept");
 	if (!rx_lent())
 		die("nothing is lent");
-	munmap(all, want.octets);
+	munmap(all, want.bytes);
 	returned();
 }
 
@@ -292,7 +292,7 @@ static void forked(void)
 	munmap(win, window);
 	win = map(fd, 2 * window);
 	win += window;
-	while (pos < want.octets)
+	while (pos < want.bytes)
 		take(win, window);
 	if (!rx_lent())
 		die("the child has nothing");
@@ -358,7 +358,7 @@ static void piped(void)
 		die("vmsplice");
 	munmap(win, window);
 	win = map(fd, window);
-	while (pos < want.octets / 2)
+	while (pos < want.bytes / 2)
 		take(win, window);
 	for (uint32_t have = 0; have < n; have += iov.iov_len) {
 		ssize_t r = read(ends[0], buf, n - have);
@@ -384,7 +384,7 @@ static void mixed(void)
 
 	if (pipe(ends))
 		die("pipe");
-	while (pos < want.octets / 2) {
+	while (pos < want.bytes / 2) {
 		await();
 		n = recv(fd, buf, 10000, MSG_PEEK);
 		if (n <= 0)
@@ -400,7 +400,7 @@ static void mixed(void)
 	}
 	/* with a low water mark, poll() waits for so much */
 	setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &low, sizeof(low));
-	while (pos < want.octets - 2 * MIB) {
+	while (pos < want.bytes - 2 * MIB) {
 		await();
 		if (recv(fd, buf, low, MSG_PEEK | MSG_DONTWAIT) < low)
 			die("SO_RCVLOWAT");
@@ -770,14 +770,14 @@ static void threads(bool cut)
 	for (i = 0; i < 5; i++)
 		pthread_create(&thread[i], NULL, run[i],
 			       (void *)(uintptr_t)(i == 1 ? window / 2 : 0));
-	while (taken < want.octets / (1 + cut))
+	while (taken < want.bytes / (1 + cut))
 		usleep(10000);
 	if (cut)
 		shutdown(fd, SHUT_RDWR);
 	over = true;
 	for (i = 0; i < 5; i++)
 		pthread_join(thread[i], NULL);
-	if (!cut && taken != want.octets)
+	if (!cut && taken != want.bytes)
 		die("bytes");
 	munmap(win, window);
 	returned();
@@ -829,7 +829,7 @@ static void cost(bool borrowing)
 {
 	struct timespec ts;
 
-	while (pos < want.octets) {
+	while (pos < want.bytes) {
 		if (borrowing)
 			borrow_on();
 		else
@@ -890,7 +890,7 @@ int main(int argc, char **argv)
 
 	while ((opt = getopt(argc, argv, "n:w:W:c:r:tm:")) != -1) {
 		if (opt == 'n')
-			want.octets = atoi(optarg);
+			want.bytes = atoi(optarg);
 		else if (opt == 'w')
 			want.piece = atoi(optarg);
 		else if (opt == 'W')
@@ -904,7 +904,7 @@ int main(int argc, char **argv)
 		else
 			level = SOL_TCP, option = TCP_ZEROCOPY_RECEIVE;
 	}
-	if (argc - optind < 2 || want.octets > MOST || copy_room > MIB)
+	if (argc - optind < 2 || want.bytes > MOST || copy_room > MIB)
 		return 2;
 	net_address4(&addr, argv[argc - 2], argv[argc - 1]);
 	if (!strcmp(argv[optind], "serve"))

@@ -163,7 +163,7 @@ static void program(void)
 }
 
 /* As many bytes of SDP_INFO as asked for, and what they say */
-static void info(uint64_t octets)
+static void info(uint64_t bytes)
 {
 	struct sdp_info i, part;
 	socklen_t len = sizeof(i);
@@ -176,7 +176,7 @@ static void info(uint64_t octets)
 	       i.device, i.link, i.link_reason, i.flow_control, i.flow_reason,
 	       i.zcopy_reason);
 	printf("bytes %s messages %s queues %u %u %u\n",
-	       i.tx_bytes == octets && i.rx_bytes == octets ? "right" : "wrong",
+	       i.tx_bytes == bytes && i.rx_bytes == bytes ? "right" : "wrong",
 	       i.tx_msgs && i.rx_msgs ? "some" : "none", i.rx_queue, i.tx_queue,
 	       i.tx_unsent);
 	for (len = 0; len < sizeof(part); len += 4) {

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""orphan.py serve|hold|fill HOST PORT | read HOST PORT HOW OCTETS: an end that has
+"""orphan.py serve|hold|fill HOST PORT | read HOST PORT HOW BYTES: an end that has
 closed, and one that only reads then.
-The server sends OCTETS and closes; HOW is "open", or "unread" if there is something
+The server sends BYTES and closes; HOW is "open", or "unread" if there is something
 that the server has not read then.
 "hold" accepts SDP connections and reads nothing; "fill" makes thirty, sends until nothing
 more is taken, and ends.
@@ -17,9 +17,9 @@ IPPROTO_SDP = 257
 
 
 def serve(conn):
-    how, octets = conn.recv(64, socket.MSG_WAITALL).split()[:2]
+    how, count = conn.recv(64, socket.MSG_WAITALL).split()[:2]
     conn.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1024 * KB)
-    conn.sendall(bytes(int(octets)))
+    conn.sendall(bytes(int(count)))
     # until the bytes that are to stay unread are here
     while how == b"unread" and not conn.recv(1, socket.MSG_PEEK):
         pass
@@ -27,11 +27,11 @@ def serve(conn):
     print("closed", flush=True)
 
 
-def read(address, how, octets):
+def read(address, how, count):
     sock = socket.socket()
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 32 * KB)
     sock.connect(address)
-    sock.send(f"{how} {octets}".encode().ljust(64))
+    sock.send(f"{how} {count}".encode().ljust(64))
     if how == "unread":
         sock.send(b"x")
     print("connected", flush=True)

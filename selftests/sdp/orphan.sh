@@ -14,7 +14,7 @@ need_research
 PROG=$(dirname "$0")/orphan.py
 SERVER=10.0.0.2
 PORT=7100
-OCTETS=262144
+BYTES=262144
 VIA=sdp-run
 SERVER_LOG=''
 GO=/run/orphan-go
@@ -29,7 +29,7 @@ serve() {
 	wait_for 20 said listening || ktap_fail "the server listens" "$(cat "$BG_LOG")"
 }
 
-# reader HOW OCTETS: reads when told to, until enough
+# reader HOW BYTES: reads when told to, until enough
 reader() {
 	rm -f $GO
 	mkfifo $GO
@@ -63,15 +63,15 @@ patient() {
 	local before n=0
 
 	before=$(sdp_counter b timeouts)
-	reader open $OCTETS
+	reader open $BYTES
 	wait_closed "$1"
-	until left || [ $((n += 16384)) -gt $OCTETS ]; do
+	until left || [ $((n += 16384)) -gt $BYTES ]; do
 		echo 16384 >&"$TELL"
 	done
 	ktap_check "$1: the server waits for the reader (after $n bytes)" left
 	ktap_check "$1: the server gives up" wait_for 20 more_timeouts "$before"
 	enough
-	ktap_is "$1: the reader gets all data" "$GOT" "$OCTETS -"
+	ktap_is "$1: the reader gets all data" "$GOT" "$BYTES -"
 }
 
 # unread NAME: data that the server has not read is lost, so the reader gets an error

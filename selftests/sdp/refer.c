@@ -48,7 +48,7 @@
 #define PIECES 256 /* more than both ends have room for, TCP beneath them too */
 
 struct result {
-	uint64_t octets;
+	uint64_t bytes;
 	uint64_t good;
 };
 
@@ -74,8 +74,8 @@ static void read_all(int s)
 	ssize_t n;
 
 	while ((n = recv(s, buf, sizeof(buf), 0)) > 0) {
-		r.good &= net_good(buf, n, r.octets);
-		r.octets += n;
+		r.good &= net_good(buf, n, r.bytes);
+		r.bytes += n;
 	}
 	seen = r;
 	sem_post(&over);
@@ -229,7 +229,7 @@ static struct result outcome(int s)
 static void end_reader(int s)
 {
 	shutdown(me.fd, SHUT_WR);
-	net_check(outcome(s).octets == me.pos, "number of bytes");
+	net_check(outcome(s).bytes == me.pos, "number of bytes");
 	close(me.fd);
 }
 
@@ -308,7 +308,7 @@ static void end_full(const char *mode)
 	close(me.fd);
 	r = outcome(begin_reader());
 	if (strcmp(mode, "abort"))
-		net_check(r.octets == me.pos, "number of bytes");
+		net_check(r.bytes == me.pos, "number of bytes");
 	released();
 }
 

@@ -200,7 +200,7 @@ static void serve(int backlog)
 
 /* ---- client ---- */
 
-static unsigned char octet(const struct conn *c, uint32_t pos)
+static unsigned char byte(const struct conn *c, uint32_t pos)
 {
 	return (c - conns) * 31 + pos + (pos >> 8);
 }
@@ -255,7 +255,7 @@ static bool push(struct conn *c)
 	while (c->due) {
 		want = c->due < MAX_SIZE ? c->due : MAX_SIZE;
 		for (i = 0; i < want; i++)
-			buf[i] = octet(c, c->sent + i);
+			buf[i] = byte(c, c->sent + i);
 		n = send(c->fd, buf, want, MSG_NOSIGNAL);
 		if (n < 0)
 			return errno == EAGAIN ||
@@ -276,7 +276,7 @@ static bool pull(struct conn *c)
 	if (n <= 0)
 		return fail("recv: %s", n ? strerror(errno) : "end");
 	for (i = 0; i < n; i++, c->got++)
-		if (buf[i] != octet(c, c->got))
+		if (buf[i] != byte(c, c->got))
 			return fail("connection %zu, byte %u is wrong",
 				    c - conns, c->got);
 	return true;

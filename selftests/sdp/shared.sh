@@ -143,7 +143,7 @@ transfer "sendfile and peek" -m poll -n 2000000 -d 2000000 -o sendfile,peek
 transfer "many at once" -m poll -C 20 -n 300000 -d 300000 -w 0 -R 0
 
 # TCP says which part of its memory is for bytes: hardly any, and yet all comes
-little_is_for_octets() {
+little_is_for_bytes() {
 	local scale scale_server scale_log
 
 	mkfifo /run/shared-scale
@@ -180,7 +180,7 @@ if kver_ge 6.6; then
 	ktap_skip "little of TCP's memory is for bytes" \
 		"this kernel measures what is, and has no scale"
 else
-	little_is_for_octets
+	little_is_for_bytes
 fi
 
 # TCP copies then, which it must not wait for

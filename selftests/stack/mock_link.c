@@ -579,7 +579,7 @@ static void mock_rx_resume(struct ib_qp *qp)
 	mock_kick(q);
 }
 
-static void mock_rx_buffer(struct ib_qp *qp, u32 octets)
+static void mock_rx_buffer(struct ib_qp *qp, u32 bytes)
 {
 }
 

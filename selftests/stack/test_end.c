@@ -12,7 +12,7 @@
 
 #define ST_MAGIC	0x53744d6b
 
-static u8 st_octet(u64 off)
+static u8 st_byte(u64 off)
 {
 	return off * 131 + (off >> 8) * 7 + (off >> 20);
 }
@@ -57,7 +57,7 @@ static void st_rx_data(struct st_end *e, const u8 *p, u32 len)
 			st_rx_hdr(e);
 	}
 	for (; i < len; i++, e->got++, e->rx_off++)
-		if (p[i] != st_octet(e->rx_off))
+		if (p[i] != st_byte(e->rx_off))
 			st_fault(e, "byte %llu is wrong", e->rx_off);
 }
 
@@ -377,7 +377,7 @@ void st_fill(struct st_end *e, const struct rdma_stack_tx *tx)
 		seg = &tx->seg[i];
 		for (j = 0; j < seg->len; j++)
 			((u8 *)seg->data)[rdma_stack_gaps_off(&seg->gaps, j)] =
-				st_octet(off++);
+				st_byte(off++);
 	}
 }
 

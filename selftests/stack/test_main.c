@@ -3,9 +3,9 @@
  * stack_test.ko, the tests (see ../lib/ktest.h):
  *
  *	registry
- *	mock OCTETS		of random load
+ *	mock BYTES		of random load
  *	listen ADDR PORT	in the network namespace of the writer
- *	link ADDR PORT OCTETS	connect to it, random load; without a number all
+ *	link ADDR PORT BYTES	connect to it, random load; without a number all
  *				cases of the shared link
  *	veil DEVICE COMPONENT	its table says from now on that this is not there
  *	engines DEV MASK	has these, which do nothing: what was called since

@@ -357,17 +357,17 @@ static void uv_case_inline(struct uv_conn *c)
 		.num_sge = 2,
 	};
 	struct uv_wait sent, got;
-	u8 octets[96];
+	u8 bytes[96];
 
-	uv_fill(octets, sizeof(octets), 0, 8);
-	sge[0].addr = (uintptr_t)octets;
+	uv_fill(bytes, sizeof(bytes), 0, 8);
+	sge[0].addr = (uintptr_t)bytes;
 	sge[0].length = 30;
-	sge[1].addr = (uintptr_t)octets + 30;
+	sge[1].addr = (uintptr_t)bytes + 30;
 	sge[1].length = 50;
 	if (!kt_ok(!uv_post_recv(&c->b, c->b.dma, UV_BUF, &got) &&
 		   !uv_post(&c->a, &wr, &sent), "post inline"))
 		return;
-	memset(octets, 0, sizeof(octets));
+	memset(bytes, 0, sizeof(bytes));
 	kt_ok(!uv_wait(&sent) && !uv_wait(&got) && got.wc.byte_len == 80 &&
 	      uv_check(c->b.buf, 80, 0, 8), "the data were taken at once");
 	sge[1].length = 51;

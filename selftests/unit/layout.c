@@ -20,11 +20,11 @@
 static const uint32_t intervals[] = { 0,    64,	  128,	256,  512,  512,
 				      1024, 2048, 4096, 8192, 16384 };
 
-static uint32_t take(struct layout_source *src, int octets)
+static uint32_t take(struct layout_source *src, int bytes)
 {
 	uint32_t v = 0;
 
-	for (; octets; octets--) {
+	for (; bytes; bytes--) {
 		v <<= 8;
 		if (src->len) {
 			v |= *src->p++;
@@ -374,9 +374,9 @@ const char *layout_check(const struct layout *l, struct layout_source *src)
 	return at == l->len ? NULL : "bytes after the last FPDU";
 }
 
-static void write_le(FILE *f, uint64_t v, int octets)
+static void write_le(FILE *f, uint64_t v, int bytes)
 {
-	for (; octets; octets--, v >>= 8)
+	for (; bytes; bytes--, v >>= 8)
 		fputc((int)(v & 255), f);
 }
 

@@ -115,7 +115,7 @@ static void test_hello_vectors(void)
 
 static void test_extensions(void)
 {
-	static const unsigned char octets[][3] = {
+	static const unsigned char bytes[][3] = {
 		/* bytes of the Hello, and what they mean */
 		{ 0xd5, 0x01, SDP_EXT_SHARED },
 		{ 0xd5, 0x06, SDP_EXT_RING | SDP_EXT_HOLD },
@@ -137,12 +137,12 @@ static void test_extensions(void)
 	CHECK_EQ(h.ext, SDP_EXT_SHARED);
 	CHECK_EQ(sdp_build_hello(buf, &h, false), v->len);
 	CHECK(!memcmp(buf, v->data, v->len));
-	for (i = 0; i < ARRAY_LEN(octets); i++) {
+	for (i = 0; i < ARRAY_LEN(bytes); i++) {
 		copy = unit_copy(v->data, v->len);
-		copy[30] = octets[i][0];
-		copy[31] = octets[i][1];
+		copy[30] = bytes[i][0];
+		copy[31] = bytes[i][1];
 		CHECK_EQ(hello(copy, v->len, false, &h), SDP_WIRE_OK);
-		CHECK_EQ(h.ext, octets[i][2]);
+		CHECK_EQ(h.ext, bytes[i][2]);
 		free(copy);
 	}
 	v = unit_vector("sdp_hello_ack_shared");

@@ -20,11 +20,11 @@ def blocks(text):
         match = LINE.match(line)
         if not match:
             continue
-        at, octets = int(match[1], 16), bytes.fromhex(match[2])
+        at, part = int(match[1], 16), bytes.fromhex(match[2])
         if number == last + 1 and at == found[-1][1] + len(found[-1][2]):
-            found[-1][2].extend(octets)
+            found[-1][2].extend(part)
         else:
-            found.append((number, at, bytearray(octets)))
+            found.append((number, at, bytearray(part)))
         last = number
     return found
 
@@ -33,8 +33,8 @@ def main():
     named = [data for _, _, data in wire.vectors()]
     with open(DOC, encoding="utf-8") as doc:
         shown = blocks(doc.read())
-    strange = [number for number, at, octets in shown
-               if not any(data[at:at + len(octets)] == octets for data in named)]
+    strange = [number for number, at, part in shown
+               if not any(data[at:at + len(part)] == part for data in named)]
     good = len(shown) >= 15 and not strange
     print("TAP version 13\n1..1")
     print(f"{'ok' if good else 'not ok'} 1 - {len(shown)} vectors of wire.rst")

@@ -20,8 +20,8 @@ import sys
 def crc32c(data):
     """value of the digest, bit by bit as the polynomial says"""
     reg = 0xFFFFFFFF
-    for octet in data:
-        reg ^= octet
+    for byte in data:
+        reg ^= byte
         for _ in range(8):
             reg = reg >> 1 ^ (0x82F63B78 if reg & 1 else 0)
     return reg ^ 0xFFFFFFFF
@@ -39,12 +39,12 @@ class Table:
 def fast_crc32c(data):
     reg = 0xFFFFFFFF
     rows = Table.rows
-    for octet in data:
-        reg = rows[(reg ^ octet) & 255] ^ reg >> 8
+    for byte in data:
+        reg = rows[(reg ^ byte) & 255] ^ reg >> 8
     return reg ^ 0xFFFFFFFF
 
 
-def crc_octets(data):
+def crc_bytes(data):
     return struct.pack('<I', fast_crc32c(data))
 
 
@@ -87,7 +87,7 @@ def fpdu(ulpdu, pos=0, interval=0, crc=True):
             head = place
         out += body[i:i + 4]
         place += 4
-    return out + (crc_octets(out) if crc else bytes(4))
+    return out + (crc_bytes(out) if crc else bytes(4))
 
 
 class Fault(Exception):
@@ -142,9 +142,9 @@ def parse_fpdu(data, pos=0, interval=0, crc=True, zero_pad=True):
     body = b''.join(words)
     if zero_pad and any(body[size + 2:]):
         raise Fault('PAD at %d is not zero' % (pos + i))
-    if crc and data[i:i + 4] != crc_octets(data[:i]):
+    if crc and data[i:i + 4] != crc_bytes(data[:i]):
         raise Fault('CRC of the FPDU at %d is %s, should be %s' %
-                    (pos, data[i:i + 4].hex(), crc_octets(data[:i]).hex()))
+                    (pos, data[i:i + 4].hex(), crc_bytes(data[:i]).hex()))
     return body[2:size + 2], i + 4, markers
 
 
@@ -442,9 +442,9 @@ def write_seeds(directory):
 
 def selftest():
     assert crc32c(b'123456789') == fast_crc32c(b'123456789') == 0xE3069283
-    assert crc_octets(bytes(32)).hex() == 'aa36918a'
-    assert crc_octets(b'\xff' * 32).hex() == '43aba862'
-    assert crc_octets(bytes(range(32))).hex() == '4e79dd46'
+    assert crc_bytes(bytes(32)).hex() == 'aa36918a'
+    assert crc_bytes(b'\xff' * 32).hex() == '43aba862'
+    assert crc_bytes(bytes(range(32))).hex() == '4e79dd46'
     named = {name: data for name, _, data in vectors()}
     assert named['rfc5044_fig5'][-4:].hex() == '52239983'
     assert named['rfc5044_fig6'][-4:].hex() == '84925898'
