@@ -94,7 +94,7 @@ static void sdp_destruct(struct sock *sk)
 	spin_unlock_bh(&sn->socks_lock);
 	sdp_rx_purge(sk);
 	sdp_ring_drop(sdp);
-	sdp_lend_free(sdp);
+	sdp_rxmap_free(sdp);
 	if (sdp->tcp_sk)
 		sock_put(sdp->tcp_sk);
 	put_cred(sdp->cred);
@@ -1448,7 +1448,7 @@ static int sdp_release(struct socket *sock)
 	.getsockopt	= sdp_getsockopt,				\
 	.sendmsg	= sdp_sendmsg,					\
 	.recvmsg	= sdp_recvmsg,					\
-	.mmap		= sdp_lend_mmap,					\
+	.mmap		= sdp_rxmap_mmap,					\
 	.splice_read	= sdp_splice_read,				\
 	.set_rcvlowat	= sdp_set_rcvlowat,				\
 	SDP_OPS_SENDPAGE						\

@@ -9,7 +9,7 @@
  *   sdp_sockopt.c       socket options
  *   sdp_timer.c         connect(), orphans, keepalive, TCP_USER_TIMEOUT
  *   sdp_cm.c            connections: rdma_cm events, set-up, teardown
- *   sdp_lend.c          received pages in a mapping of the socket
+ *   sdp_rxmap.c         received pages in a mapping of the socket
  *   sdp_rx.c sdp_tx.c   recvmsg and sendmsg, over any link
  *   sdp_verbs.c         makes and destroys a verbs link
  *   sdp_shared_tx.c sdp_shared_rx.c sdp_rx_pages.c
@@ -145,7 +145,7 @@ struct sdp_rx_run {
  * @purge: drop all
  * @orphan: the connection is about to be freed, the data stays
  * @own: the pages may not be given away: they are written again once consumed
- * @lend: pages that a run fills hold nothing else, and nothing writes to them
+ * @mappable: pages that a run fills hold nothing else, and nothing writes to them
  *	  while another reference exists: they may be mapped into a program
  *
  * Context: lock_sock, which keeps other readers away; @purge also when the
@@ -159,7 +159,7 @@ struct sdp_rxq_ops {
 	void (*purge)(struct sock *sk);
 	void (*orphan)(struct sock *sk, struct sdp_conn *conn);
 	bool own;
-	bool lend;
+	bool mappable;
 };
 
 extern const struct sdp_rxq_ops sdp_rxq_verbs, sdp_rxq_shared, sdp_rxq_ring;
@@ -186,12 +186,12 @@ void sdp_cm_hold_work(struct work_struct *work);
 void sdp_cm_unbind_work(struct work_struct *work);
 void sdp_cm_accept_next(struct sock *sk);
 
-/* sdp_lend.c */
-int sdp_lend_mmap(struct file *file, struct socket *sock,
-		  struct vm_area_struct *vma);
-int sdp_lend_getsockopt(struct socket *sock, char __user *optval,
-			int __user *optlen);
-void sdp_lend_free(struct sdp_sock *sdp);
+/* sdp_rxmap.c */
+int sdp_rxmap_mmap(struct file *file, struct socket *sock,
+		   struct vm_area_struct *vma);
+int sdp_rxmap_getsockopt(struct socket *sock, char __user *optval,
+			 int __user *optlen);
+void sdp_rxmap_free(struct sdp_sock *sdp);
 
 /* sdp_tx.c */
 int sdp_sendmsg(struct socket *sock, struct msghdr *msg, size_t len);

@@ -153,7 +153,7 @@ void sdp_info_fill(struct sock *sk, struct sdp_info *info)
 	info->tx_zcopy_bytes = READ_ONCE(sdp->tx_zcopy_bytes);
 	info->rx_zcopy_bytes = READ_ONCE(sdp->rx_zcopy_bytes);
 	info->tx_zcopy_fails = READ_ONCE(sdp->tx_zcopy_fails);
-	info->rx_lent = READ_ONCE(sdp->nlent) * SDP_BUF_SIZE;
-	info->rx_lent_bytes = READ_ONCE(sdp->rx_lent_bytes);
+	info->rx_mapped = READ_ONCE(sdp->nmapped) * SDP_BUF_SIZE;
+	info->rx_mapped_bytes = READ_ONCE(sdp->rx_mapped_bytes);
 	release_sock(sk);
 }

@@ -17,7 +17,7 @@
 #define SDP_RX_GROW	4	/* receives added at a time */
 #define SDP_RX_AGAIN	(HZ / 50)	/* until more memory is asked for */
 #define SDP_RX_LIMITED	(HZ / 4)	/* the same where net.sdp.mem is in use */
-#define SDP_LEND_MIN	2U	/* buffers lent, however small SO_RCVBUF is */
+#define SDP_MAP_MIN	2U	/* mapped buffers, however small SO_RCVBUF is */
 #define SDP_DRAIN_WRS	2	/* ib_drain_qp needs one on each queue */
 #define SDP_PROBE_WRS	1
 /* all that a shared link posts; powers of two, as the provider makes them */
@@ -46,28 +46,28 @@ static u32 sdp_qp_rx_bufs(const struct sock *sk, u32 size)
  * sdp_qp_rx_limit - receives that a connection may have now
  * @conn: connection
  *
- * Those that the program has borrowed do not count.
+ * Those with pages mapped to the program do not count.
  */
 u32 sdp_qp_rx_limit(const struct sdp_conn *conn)
 {
 	u32 n = sdp_qp_rx_bufs(conn->sk, conn->rx_size);
-	u32 lent = READ_ONCE(sdp_sk(conn->sk)->nlent);
+	u32 mapped = READ_ONCE(sdp_sk(conn->sk)->nmapped);
 
-	return n < lent + SDP_MIN_RX_BUFS ? SDP_MIN_RX_BUFS : n - lent;
+	return n < mapped + SDP_MIN_RX_BUFS ? SDP_MIN_RX_BUFS : n - mapped;
 }
 
 /**
- * sdp_qp_rx_lendable - buffers that may be lent to the program at a time
+ * sdp_qp_rx_mappable - buffers that may be mapped to the program at a time
  * @sk: socket
  *
  * The others are enough for the connection to go on.
  */
-u32 sdp_qp_rx_lendable(const struct sock *sk)
+u32 sdp_qp_rx_mappable(const struct sock *sk)
 {
 	const struct sdp_conn *conn = sdp_sk(sk)->conn;
 	u32 n = sdp_qp_rx_bufs(sk, conn ? conn->rx_size : SDP_BUF_SIZE);
 
-	return max(n - SDP_MIN_RX_BUFS, SDP_LEND_MIN);
+	return max(n - SDP_MIN_RX_BUFS, SDP_MAP_MIN);
 }
 
 /* A page for one receive, charged; NULL without memory. @must: as sdp_mem_charge_rx(). */

@@ -17,7 +17,7 @@
 #include "sdp_shared.h"
 
 struct sdp_conn;
-struct sdp_lend;
+struct sdp_rxmap;
 struct sdp_port;
 struct sdp_ring;
 struct sdp_rxq_ops;
@@ -110,8 +110,8 @@ struct sdp_sock {
 	u32 rx_waiters;			/* others that wait for it; lock_sock */
 	u32 urg_seq;			/* of the urgent byte; lock, readable without */
 	u32 urg_skip_to;		/* lock; see sdp_sock_urg_skip() */
-	struct sdp_lend *lend;		/* lock_sock; sdp_lend.c */
-	u32 nlent;			/* receive buffers that lend holds; lock_sock */
+	struct sdp_rxmap *rxmap;	/* lock_sock; sdp_rxmap.c */
+	u32 nmapped;			/* receive buffers that rxmap holds; lock_sock */
 	bool rx_done;			/* the peer has finished; SOCK_DONE
 					 * would race with setsockopt()
 					 */
@@ -172,7 +172,7 @@ struct sdp_sock {
 	u64 rx_bytes;
 	u64 rx_msgs;
 	u64 rx_zcopy_bytes;
-	u64 rx_lent_bytes;		/* lent to the program */
+	u64 rx_mapped_bytes;		/* mapped to the program */
 
 	struct ipv6_pinfo inet6;	/* inet.pinet6 of an IPv6 socket; must be
 					 * last, see sdp_inet_init()

@@ -4,7 +4,7 @@
  * values and errors that TCP has. SOL_SOCKET is the core's business, but for three
  * options that it refuses to protocols which it does not know, and for filters of
  * packets. Calls the files that an option belongs to (sdp_conn.c, sdp_port.c,
- * sdp_info.c, sdp_lend.c, sdp_timer.c, sdp_inherit.c, sdp_fallback.c), and the IP layer
+ * sdp_info.c, sdp_rxmap.c, sdp_timer.c, sdp_inherit.c, sdp_fallback.c), and the IP layer
  * for options that it keeps in inet_sock.
  *
  * Options that would change how TCP behaves on the wire and have no meaning
@@ -494,7 +494,7 @@ static int sdp_get_tcp(struct sock *sk, int optname, char __user *optval,
 	case TCP_INFO:
 		return sdp_get_tcp_info(sk, optval, optlen);
 	case TCP_ZEROCOPY_RECEIVE:
-		return sdp_lend_getsockopt(sk->sk_socket, optval, optlen);
+		return sdp_rxmap_getsockopt(sk->sk_socket, optval, optlen);
 	case TCP_CONGESTION:
 		return sdp_put_data(optval, optlen, cc_name, sizeof(cc_name));
 	case TCP_CC_INFO:	/* nothing to tell: as TCP without details */
@@ -841,7 +841,7 @@ static int sdp_get_sdp(struct sock *sk, int optname, char __user *optval,
 
 	switch (optname) {
 	case SDP_ZEROCOPY_RECEIVE:
-		return sdp_lend_getsockopt(sk->sk_socket, optval, optlen);
+		return sdp_rxmap_getsockopt(sk->sk_socket, optval, optlen);
 	case SDP_INFO:
 		sdp_info_fill(sk, &info);
 		return sdp_put_data(optval, optlen, &info, sizeof(info));

@@ -63,9 +63,9 @@ static int sdp_verbs_alloc(struct sdp_conn *conn)
 	v->recv_done = sdp_verbs_rx_done;
 	v->send_done = sdp_verbs_tx_done;
 	spin_lock_init(&v->rx_lock);
-	v->tx_lends = test_bit(SDP_CONN_IWARP, &conn->flags) &&
-		      ib_uses_virt_dma(conn->dev) &&
-		      !rdma_stack_get_link(conn->dev);
+	v->tx_signal_long = test_bit(SDP_CONN_IWARP, &conn->flags) &&
+			    ib_uses_virt_dma(conn->dev) &&
+			    !rdma_stack_get_link(conn->dev);
 	/* pairs with the address dependency of lockless readers */
 	smp_store_release(&conn->verbs, v);
 	sdp_fc_start(conn);

@@ -175,7 +175,7 @@ struct sdp_tx_area {
  * @tx_unsent: payload bytes not posted
  * @tx_want: a writer waits for completions
  * @tx_lacks: a writer found no memory for a send buffer: completions make one free
- * @tx_lends: a long Send whose header is in a slot must be signalled: until its
+ * @tx_signal_long: a long Send whose header is in a slot must be signalled: until its
  *	      completion the device may refer to the slot; see sdp_verbs_signal(); fixed
  * @tx_alone: flow control "credit": each send() becomes a message of its own; fixed
  * @update_rule: enum sdp_update; fixed
@@ -221,7 +221,7 @@ struct sdp_verbs {
 	u32 tx_unsent;
 	bool tx_want;
 	bool tx_lacks;
-	bool tx_lends;
+	bool tx_signal_long;
 	bool tx_alone;
 	u8 update_rule;
 	u32 vwin_posted;
@@ -273,7 +273,7 @@ bool sdp_qp_rx_renew(struct sdp_conn *conn, struct sdp_rx_buf *buf);
 void sdp_qp_rx_grow(struct sdp_conn *conn);
 u32 sdp_qp_rx_left(const struct sdp_conn *conn);
 void sdp_qp_rx_refill(struct sdp_conn *conn);
-u32 sdp_qp_rx_lendable(const struct sock *sk);
+u32 sdp_qp_rx_mappable(const struct sock *sk);
 void sdp_qp_rx_unmap(struct sdp_conn *conn, struct sdp_rx_buf *buf);
 void sdp_qp_idle(struct sdp_conn *conn);
 void sdp_qp_rx_lazy(struct sdp_conn *conn);

@@ -409,5 +409,5 @@ const struct sdp_rxq_ops sdp_rxq_verbs = {
 	.consume	= sdp_verbs_consume,
 	.purge		= sdp_verbs_purge,
 	.orphan		= sdp_verbs_orphan,
-	.lend		= true,
+	.mappable	= true,
 };

@@ -72,7 +72,7 @@ static bool sdp_verbs_signal(struct sdp_conn *conn, u8 mid, u32 payload, bool ow
 	if (v->tx_signal && conn->tx_mseq - v->tx_acct >= v->tx_signal)
 		every = min(every, v->tx_signal);
 	v->tx_unsig_bytes += payload;
-	if (ref || (v->tx_lends && own && payload >= PAGE_SIZE / 2))
+	if (ref || (v->tx_signal_long && own && payload >= PAGE_SIZE / 2))
 		every = 0;
 	if (payload && sdp_verbs_watched(conn))
 		every = 0;

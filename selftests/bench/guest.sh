@@ -18,7 +18,7 @@
 #   qps      connections of verbs, what idle ones take; not by default
 #   fc       flow controls, small sends, see sdp.sh; not by default
 #   zcopy    large sends with and without copies, see sdp.sh; not by default
-#   lend     reading with and without copies, see sdp.sh; not by default
+#   rxmap    reading with and without copies, see sdp.sh; not by default
 #   conn     connections, see sdp.sh; not by default
 #   costs    copies, checksums, DMA operations by counters, see costs.sh; not by default
 #   filters  filter streams between hosts at a bridge, see filters.sh; not by default

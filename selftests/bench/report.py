@@ -27,7 +27,7 @@ class Log:
         self.append = []
         self.account = []
         self.conns = []
-        self.lend = []
+        self.rxmap = []
         self.sides = []
         self.qps = []
         self.verbs = []
@@ -49,8 +49,8 @@ class Log:
             self.account.append(row)
         elif part == "conn":
             self.conns.append(row)
-        elif part == "lend":
-            self.lend.append(row)
+        elif part == "rxmap":
+            self.rxmap.append(row)
         elif part == "sides":
             self.sides.append(row)
         elif part == "qps":
@@ -301,11 +301,11 @@ def main():
     with open(sys.argv[1], "w") as f:
         json.dump({"lane": "count", "kernel": log.kernel, "rows": list(log.rows.values()),
                    "append": log.append, "account": log.account, "conns": log.conns,
-                   "lend": log.lend, "sides": log.sides, "qps": log.qps, "verbs": log.verbs,
+                   "rxmap": log.rxmap, "sides": log.sides, "qps": log.qps, "verbs": log.verbs,
                    "more": log.more, "goals": goals.all,
                    "failures": log.failures}, f, indent=1)
         f.write("\n")
-    measured = log.rows or log.append or log.account or log.conns or log.lend or \
+    measured = log.rows or log.append or log.account or log.conns or log.rxmap or \
         log.sides or log.qps or log.verbs or log.more
     if log.failures or not measured or any(g["ok"] is None for g in goals.all):
         sys.exit(2)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Part of report.py: tables and goals of the parts "fc", "zcopy", "lend" and "conn", see sdp.sh."""
+"""Part of report.py: tables and goals of the parts "fc", "zcopy", "rxmap" and "conn", see sdp.sh."""
 
 # more tables of a link, which is the name of the set-up here
 FIELDS = {
@@ -68,17 +68,17 @@ def conn_goals(log, goals):
                     us / tcp if us and tcp else None, 2.0, False)
 
 
-def lend_goals(log, goals):
-    took = {(row["what"], row["window"]): row["cpu_ns_per_byte"] for row in log.lend}
-    print("\nReading process, instructions per byte, and bytes lent of all")
-    for row in log.lend:
+def rxmap_goals(log, goals):
+    took = {(row["what"], row["window"]): row["cpu_ns_per_byte"] for row in log.rxmap}
+    print("\nReading process, instructions per byte, and bytes mapped of all")
+    for row in log.rxmap:
         print(f"  {row['what']:24}{row['window']:>8} B{row['cpu_ns_per_byte']:10.3f}"
-              f"{row['lent'] / (row['lent'] + row['read']):10.2f}")
+              f"{row['mapped'] / (row['mapped'] + row['read']):10.2f}")
     print()
     for (what, window), ns in took.items():
         copied = took.get(("sdp-copied/hybrid", window))
-        if what == "sdp-lent/hybrid" and copied:
-            goals.check(f"lending, {window} B at a time: reading process, x copying",
+        if what == "sdp-mapped/hybrid" and copied:
+            goals.check(f"mapping, {window} B at a time: reading process, x copying",
                         ns / copied, 1, False)
 
 
@@ -88,7 +88,7 @@ def check(log, goals):
     fc_latency_goals(log, goals)
     if log.values("link", link="zcopy-nic"):
         zcopy_goals(log, goals)
-    if log.lend:
-        lend_goals(log, goals)
+    if log.rxmap:
+        rxmap_goals(log, goals)
     if log.conns:
         conn_goals(log, goals)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Parts "fc", "zcopy", "lend" and "conn" of guest.sh (sourced): flow controls,
+# Parts "fc", "zcopy", "rxmap" and "conn" of guest.sh (sourced): flow controls,
 # sends without copies, reading without, connections. Rows are sdp-POLICY/DEVICE.
 #
 #   fc     small sends at full speed to a reader that drains, 64 KB of buffers at
@@ -18,8 +18,8 @@
 #          CRC by the host. The peer reads into one buffer of 1 MB. "nocache":
 #          memory is pinned for each send and receive; "unmarked": without
 #          markers; "placed": the same, and the NIC places payload
-#   lend   sends of 1 MB, MTU 9000 over the simulated NIC, read WINDOW bytes at a
-#          time, by recv() ("copied") and by SDP_ZEROCOPY_RECEIVE ("lent")
+#   rxmap  sends of 1 MB, MTU 9000 over the simulated NIC, read WINDOW bytes at a
+#          time, by recv() ("copied") and by SDP_ZEROCOPY_RECEIVE ("mapped")
 #   conn   connect, a request of 64 bytes, the answer, close; one after the other
 
 FC_DEVICES=${FC_DEVICES-hybrid siw rxe}
@@ -28,7 +28,7 @@ FC_LAT_SIZES=${FC_LAT_SIZES:-1}
 FC_DELAY=${FC_DELAY:-500}
 FC_POLICIES=${FC_POLICIES:-credit alone literature rdma announced vwin transport}
 ZCOPY_SIZES=${ZCOPY_SIZES:-65536 262144 1048576}
-LEND_WINDOWS=${LEND_WINDOWS:-32768 131072}
+RXMAP_WINDOWS=${RXMAP_WINDOWS:-32768 131072}
 CONN_WHATS=${CONN_WHATS:-tcp sdp-enhanced/hybrid sdp-basic/hybrid sdp/siw}
 CONN_LINKS=${CONN_LINKS:-veth hnic}
 CONNS=${CONNS:-50}
@@ -224,36 +224,36 @@ part_zcopy() {
 	done
 }
 
-# lend_row HOW WINDOW: two runs, since what a process takes to begin counts
-lend_row() {
+# rxmap_row HOW WINDOW: two runs, since what a process takes to begin counts
+rxmap_row() {
 	local how=$1 window=$2 n answer was=0
 
 	echo "bench: 1 MB sends, $how, $window bytes at a time ..."
 	if ! sdp_setup hnic hybrid 9000 || ! sdp_kind credit; then
-		fail "lend $how $window: setup"
+		fail "rxmap $how $window: setup"
 		net_down
 		return
 	fi
-	start_bg a sdp-lend serve 10.0.0.1 7000
+	start_bg a sdp-rxmap serve 10.0.0.1 7000
 	wait_port a 7000
 	for n in 8 24; do
-		answer=$(in_b sdp-lend -m "$how" -n $((n << 20)) -w 1048576 -W "$window" 10.0.0.1 7000)
-		# "cpu NS", "ok LENT COPIED READ"
+		answer=$(in_b sdp-rxmap -m "$how" -n $((n << 20)) -w 1048576 -W "$window" 10.0.0.1 7000)
+		# "cpu NS", "ok MAPPED COPIED READ"
 		# shellcheck disable=SC2086
 		set -- $answer
-		[ "$1/$3" = cpu/ok ] || { fail "lend $how $window: $answer"; break; }
-		[ "$n" -eq 8 ] && was=$2 || echo "BENCH {\"part\":\"lend\",\"link\":\"hnic\",\"what\":\"sdp-$how/hybrid\",\"window\":$window,\"lent\":$4,\"read\":$6,\"cpu_ns_per_byte\":$(
+		[ "$1/$3" = cpu/ok ] || { fail "rxmap $how $window: $answer"; break; }
+		[ "$n" -eq 8 ] && was=$2 || echo "BENCH {\"part\":\"rxmap\",\"link\":\"hnic\",\"what\":\"sdp-$how/hybrid\",\"window\":$window,\"mapped\":$4,\"read\":$6,\"cpu_ns_per_byte\":$(
 			awk "BEGIN { print ($2 - $was) / (16 * 1048576) }")}"
 	done
 	net_down
 }
 
-part_lend() {
+part_rxmap() {
 	local window
 
-	for window in $LEND_WINDOWS; do
-		lend_row copied "$window"
-		lend_row lent "$window"
+	for window in $RXMAP_WINDOWS; do
+		rxmap_row copied "$window"
+		rxmap_row mapped "$window"
 	done
 }
 

@@ -11,7 +11,7 @@
  *   hyb-failnth sdp ADDRESS PORT	the same with a socket, to an echo server
  *   hyb-failnth zcopy ADDRESS PORT	the same without copies, to "sdp-zcopy serve"
  *   hyb-failnth calls ADDRESS PORT	a listener and its client, at any port
- *   hyb-failnth refer|lend ADDRESS PORT	pages sent by reference, or borrowed
+ *   hyb-failnth refer|rxmap ADDRESS PORT	pages sent by reference, or mapped
  *   hyb-failnth fallback ADDRESS PORT	to an echo server of TCP
  *   hyb-failnth add NAME NETDEV	a hybrid device is made and goes
  *   hyb-failnth pair NAME PEER	so does a pair of net devices of kind hnic
@@ -166,10 +166,10 @@ static int do_refer(int nth)
 	return with_socket(nth, refer_talk);
 }
 
-static int do_lend(int nth)
+static int do_rxmap(int nth)
 {
 	sock_ready();
-	return with_socket(nth, lend_talk);
+	return with_socket(nth, rxmap_talk);
 }
 
 static int do_fallback(int nth)
@@ -460,7 +460,7 @@ static const struct {
 	int (*run)(int nth);
 } things[] = {
 	{ "verbs", do_verbs }, { "accept", do_accept },	    { "sdp", do_sdp },
-	{ "zcopy", do_zcopy }, { "refer", do_refer },	    { "lend", do_lend },
+	{ "zcopy", do_zcopy }, { "refer", do_refer },	    { "rxmap", do_rxmap },
 	{ "add", do_add },     { "fallback", do_fallback }, { "pair", do_pair },
 	{ "under", do_under }, { "calls", do_calls },
 };

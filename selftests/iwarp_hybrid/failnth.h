@@ -18,10 +18,10 @@ int nth_get(void);
 void zcopy_ready(void);
 int zcopy_talk(int fd);
 
-/* On a connection to an echo server: MSG_ZEROCOPY and sendfile; borrowed pages */
+/* On a connection to an echo server: MSG_ZEROCOPY and sendfile; mapped pages */
 void sock_ready(void);
 int refer_talk(int fd);
-int lend_talk(int fd);
+int rxmap_talk(int fd);
 
 /* The calls of a listener and of its client, at this address */
 int calls_run(const char *host, int nth);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * hyb-failnth: more uses of a socket, with an echo server: sends by reference to memory
- * (MSG_ZEROCOPY, sendfile), and a mapping that received pages are lent to.
+ * (MSG_ZEROCOPY, sendfile), and a mapping of received pages.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -88,7 +88,7 @@ int refer_talk(int fd)
 }
 
 /* Queued data: mapped, as far as that is possible, or read. Bytes, or -1. */
-static ssize_t borrow(int fd, unsigned char *win, size_t room)
+static ssize_t receive_mapped(int fd, unsigned char *win, size_t room)
 {
 	struct sdp_zerocopy_receive z = {
 		.address = (uintptr_t)win,
@@ -105,7 +105,7 @@ static ssize_t borrow(int fd, unsigned char *win, size_t room)
 	return z.length;
 }
 
-int lend_talk(int fd)
+int rxmap_talk(int fd)
 {
 	unsigned char *win;
 	ssize_t n = 0;
@@ -121,7 +121,7 @@ int lend_talk(int fd)
 	if (win == MAP_FAILED)
 		return errno;
 	for (pos = 0; !err && pos < BYTES; pos += n) {
-		n = borrow(fd, win, BYTES - pos);
+		n = receive_mapped(fd, win, BYTES - pos);
 		if (n <= 0)
 			err = n ? errno : ECONNRESET;
 		else if (memcmp(in, out + pos, n))

@@ -18,7 +18,7 @@ COMMON = ["drivers", "include", "lib", "tools", "Kbuild", "scripts/build-modules
           "scripts/build-user.sh", "scripts/kernel.sh", "selftests/lib", "selftests/bench"]
 DEPENDS = {
     "count": COMMON + ["selftests/ulp_load", "selftests/report/guest.sh", "selftests/vm/vm.py",
-                       "selftests/sdp/append.c", "selftests/sdp/lend.c", "selftests/sdp/fc.c"],
+                       "selftests/sdp/append.c", "selftests/sdp/rxmap.c", "selftests/sdp/fc.c"],
     "native": COMMON + ["selftests/native"],
     "profile": COMMON + ["selftests/vm/vm.py"],
     "host": ["selftests/report/probe.c"],

@@ -80,11 +80,11 @@ done
 n=$(sdp_counter a tx_ref_bytes)
 ktap_check "MSG_ZEROCOPY" bench -T bw -S 256K -n 20 --send zerocopy
 ktap_check "MSG_ZEROCOPY: without copies" test "$(sdp_counter a tx_ref_bytes)" -gt "$n"
-n=$(sdp_counter b rx_lent_bytes)
-ktap_check "lending" bench -T bw -S 256K -n 20 --recv lend
-ktap_check "lending: pages were lent" test "$(sdp_counter b rx_lent_bytes)" -gt "$n"
-ktap_check "lending, latency" bench -T lat -L 64K --recv lend
-ktap_check "both" bench -T bw,lat -L 64K -S 256K -n 20 --recv lend --send zerocopy
+n=$(sdp_counter b rx_mapped_bytes)
+ktap_check "mapped pages" bench -T bw -S 256K -n 20 --recv map
+ktap_check "mapped pages: pages were mapped" test "$(sdp_counter b rx_mapped_bytes)" -gt "$n"
+ktap_check "mapped pages, latency" bench -T lat -L 64K --recv map
+ktap_check "both" bench -T bw,lat -L 64K -S 256K -n 20 --recv map --send zerocopy
 
 # buffers that are used again are kept registered, others are not
 misses() {

@@ -82,11 +82,11 @@ serve sdp-zcopy serve $SERVER $PORT
 through "zero copy" zcopy
 more tx_srcavail tx_sinkavail tx_zcopy_bytes rx_zcopy_writes
 both net.sdp.zcopy_threshold=0
-for thing in refer lend; do
+for thing in refer rxmap; do
 	serve sdp-echo -s -h $SERVER -p $PORT
 	through $thing $thing
 done
-more tx_ref_bytes rx_lent_bytes
+more tx_ref_bytes rx_mapped_bytes
 # what listeners and sockets of both call; the end of the earlier ones may take a while
 for link in 1 0; do
 	both net.sdp.shared_link=$link

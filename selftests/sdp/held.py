@@ -1013,23 +1013,23 @@ def mappings(mode, function):
     """A program that is in this call waits for a thread that changes mappings; the device
     does not"""
     with listener() as lsn, Removal() as removal, \
-            subprocess.Popen(["sdp-lend", "-m", mode, "10.0.0.2", str(PORT)],
-                             stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as borrower, \
-            lsn.accept()[0], Hold("sdp_lend_close", "held", asleep=1, ms=40000) as hold:
-        borrower.stdin.write(b"12")
-        borrower.stdin.flush()
+            subprocess.Popen(["sdp-rxmap", "-m", mode, "10.0.0.2", str(PORT)],
+                             stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as reader, \
+            lsn.accept()[0], Hold("sdp_rxmap_close", "held", asleep=1, ms=40000) as hold:
+        reader.stdin.write(b"12")
+        reader.stdin.flush()
         hold.wait()
-        borrower.stdin.write(b"3")
-        borrower.stdin.flush()
-        wait("it waits", lambda: function in stacks(borrower.pid))
+        reader.stdin.write(b"3")
+        reader.stdin.flush()
+        wait("it waits", lambda: function in stacks(reader.pid))
         removal.start()
         wait("the device goes", removal.done)
         hold.go()
-        expect("the end", borrower.wait(PATIENCE), 0)
+        expect("the end", reader.wait(PATIENCE), 0)
 
 
-def case_lend_mappings():
-    mappings("held", "sdp_lend_")
+def case_rxmap_mappings():
+    mappings("held", "sdp_rxmap_")
 
 
 def case_zerocopy_mappings():

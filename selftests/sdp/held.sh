@@ -8,7 +8,7 @@
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 PLAIN_PORTS=1
-need python3 sdp-run sdpstat sdp-lend hyb-hostile rdma
+need python3 sdp-run sdpstat sdp-rxmap hyb-hostile rdma
 need_research
 
 PORT=7800
@@ -69,7 +69,7 @@ over verbs whole_send whole_send_shutdown whole_send_removal
 over verbs whole_recv whole_recv_signal whole_recv_nowait whole_recv_removal
 over verbs deaf_memory sleeping_reader
 over verbs connect_ended no_memory no_memory_again no_memory_waits bind_removal bind_twice
-over verbs no_answer no_pressure lend_mappings zerocopy_mappings bytes_acked
+over verbs no_answer no_pressure rxmap_mappings zerocopy_mappings bytes_acked
 over verbs other_request many_requests
 both net.sdp.zcopy_threshold=65536 net.sdp.zcopy_floor=65536 net.sdp.zcopy_wait=60000000
 both net.sdp.zcopy_pipelined=0

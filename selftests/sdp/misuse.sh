@@ -8,7 +8,7 @@
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-need sdp-run xfer sdpstat rdma jq sdp-zcopy sdp-zcache sdp-lend
+need sdp-run xfer sdpstat rdma jq sdp-zcopy sdp-zcache sdp-rxmap
 need_research
 
 SERVER=10.0.0.2
@@ -163,7 +163,7 @@ out() {
 rose() { [ "$(sdp_counter "$1" "$2")" -gt 0 ]; }
 
 # held WHAT: namespaces go while memory of programs is advertised, or kept for the
-# next transfer, or lent to them
+# next transfer, or mapped to them
 held() {
 	local desc="ip netns del with memory held ($1)" ns
 
@@ -184,14 +184,14 @@ held() {
 			-R 1048576 -L 3000
 		;;
 	kept) out held "" sdp-zcache hold ;;
-	lent)
+	mapped)
 		for ns in a b; do
 			"in_$ns" sysctl -qw net.sdp.zcopy_threshold=0
 		done
-		out borrowed "" sdp-lend -m gone
+		out mapped "" sdp-rxmap -m gone
 		;;
 	esac || ktap_fail "$desc: memory is in use" "$(cat "$BG_LOG")"
-	[ "$1" = lent ] || ktap_check_fails "$desc: memory is pinned" none_pinned
+	[ "$1" = mapped ] || ktap_check_fails "$desc: memory is pinned" none_pinned
 	ip netns del a
 	ip netns del b
 	kill_tree "$XC"
@@ -246,7 +246,7 @@ if [ -n "$LONG" ]; then
 	under credit interface_down interface_goes namespaces_go module_goes
 	under rdma namespaces_go
 	under vwin "device_goes b" module_goes
-	for what in source sink kept lent; do
+	for what in source sink kept mapped; do
 		held $what
 	done
 fi

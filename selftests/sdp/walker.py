@@ -152,7 +152,7 @@ class Program:
         else:
             LIBC.splice(self.pipe[0], None, sock.fileno(), None, size, SPLICE_F_NONBLOCK)
 
-    def do_lend(self, sock):
+    def do_rxmap(self, sock):
         """TCP_ZEROCOPY_RECEIVE into a mapping of the socket"""
         length = ctypes.c_size_t(1 << 16)
         at = MMAP(None, length, mmap.PROT_READ, mmap.MAP_SHARED, sock.fileno(), 0)

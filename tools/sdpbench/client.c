@@ -367,7 +367,7 @@ static void set_ways(struct conn *c, const struct bench_opts *opts)
 	if (conn_set_wait(c, opts->wait_way))
 		bench_die("%s cannot wait in that way: %s", c->xp->name,
 			  strerror(errno));
-	if (opts->lend && conn_set_lend(c))
+	if (opts->map && conn_set_map(c))
 		bench_die("%s cannot map what it receives: %s", c->xp->name,
 			  strerror(errno));
 	if (opts->zerocopy && conn_set_zerocopy(c))
@@ -397,7 +397,7 @@ static void hello(struct client *cl, struct conn *c, const char *host,
 		.op = PROTO_HELLO,
 		.size = cl->in_len,
 		.arg = { [HELLO_WAIT] = opts->wait_way,
-			 [HELLO_LEND] = opts->lend,
+			 [HELLO_MAP] = opts->map,
 			 [HELLO_BUFFERS] = opts->buffers,
 			 [HELLO_ZEROCOPY] = opts->zerocopy },
 	};

@@ -16,9 +16,9 @@
 
 #include "conn.h"
 
-/* Room for what is lent at a time */
-#define LEND_WINDOW (512U << 10)
-#define LEND_PAGE 4096U
+/* Room for the pages mapped at a time */
+#define WINDOW_SIZE (512U << 10)
+#define WINDOW_PAGE 4096U
 /* MSG_ZEROCOPY: sends under way, for which no notification has come, at most */
 #define ZC_MOST 64
 #define BUSY_POLL_US 50 /* SO_BUSY_POLL */
@@ -65,12 +65,12 @@ int conn_set_wait(struct conn *c, enum wait_way way)
 }
 
 /**
- * conn_set_lend() - receive by borrowing pages
+ * conn_set_map() - receive mapped pages
  * @c: connection
  *
  * Return: 0, or -1 with errno set.
  */
-int conn_set_lend(struct conn *c)
+int conn_set_map(struct conn *c)
 {
 	void *p;
 
@@ -78,7 +78,7 @@ int conn_set_lend(struct conn *c)
 		errno = EOPNOTSUPP;
 		return -1;
 	}
-	p = mmap(NULL, LEND_WINDOW, PROT_READ, MAP_SHARED, c->fd, 0);
+	p = mmap(NULL, WINDOW_SIZE, PROT_READ, MAP_SHARED, c->fd, 0);
 	if (p == MAP_FAILED)
 		return -1;
 	c->window = p;
@@ -116,7 +116,7 @@ int conn_set_zerocopy(struct conn *c)
 void conn_close(struct conn *c)
 {
 	if (c->window)
-		munmap(c->window, LEND_WINDOW);
+		munmap(c->window, WINDOW_SIZE);
 	if (c->epoll >= 0)
 		close(c->epoll);
 	c->xp->close(c->fd);
@@ -232,18 +232,18 @@ int conn_send_message(struct conn *c, const void *buf, size_t len)
  * Maps whole pages and has the kernel copy what is no whole page, or reads what
  * can only be read. Return: as recv()
  */
-static ssize_t recv_lent(struct conn *c, void *buf, size_t len)
+static ssize_t recv_mapped(struct conn *c, void *buf, size_t len)
 {
 	struct pollfd p = { .fd = c->fd, .events = POLLIN };
 
 	for (;;) {
 		struct sdp_zerocopy_receive z = {
 			.address = (uintptr_t)c->window,
-			.length = len < LEND_WINDOW ? len & ~(LEND_PAGE - 1) :
-						      LEND_WINDOW,
+			.length = len < WINDOW_SIZE ? len & ~(WINDOW_PAGE - 1) :
+						      WINDOW_SIZE,
 			/* all that waits is copied if there is room for it */
 			.copybuf_address = (uintptr_t)buf,
-			.copybuf_len = len < LEND_PAGE ? len : LEND_PAGE,
+			.copybuf_len = len < WINDOW_PAGE ? len : WINDOW_PAGE,
 		};
 		socklen_t z_len = sizeof(z);
 
@@ -295,8 +295,8 @@ static ssize_t recv_busy(struct conn *c, void *buf, size_t len)
 
 static ssize_t recv_once(struct conn *c, void *buf, size_t len)
 {
-	if (c->window && len >= LEND_PAGE)
-		return recv_lent(c, buf, len);
+	if (c->window && len >= WINDOW_PAGE)
+		return recv_mapped(c, buf, len);
 	switch (c->wait_way) {
 	case WAIT_EPOLL:
 		return recv_epoll(c, buf, len);

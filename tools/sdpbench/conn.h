@@ -13,7 +13,7 @@
  * @fd: descriptor within @xp
  * @wait_way: how data is waited for
  * @epoll: descriptor of epoll, -1 without
- * @window: where SDP_ZEROCOPY_RECEIVE lends, NULL without
+ * @window: where SDP_ZEROCOPY_RECEIVE maps, NULL without
  * @zerocopy: send with MSG_ZEROCOPY
  * @zc_sent: number of such sends
  * @zc_done: number of those that the kernel has done with
@@ -31,7 +31,7 @@ struct conn {
 
 void conn_init(struct conn *c, const struct xport *xp, int fd);
 int conn_set_wait(struct conn *c, enum wait_way way);
-int conn_set_lend(struct conn *c);
+int conn_set_map(struct conn *c);
 int conn_set_zerocopy(struct conn *c);
 void conn_close(struct conn *c);
 int conn_send(struct conn *c, const void *buf, size_t len);

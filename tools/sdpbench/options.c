@@ -51,7 +51,7 @@ static void usage(FILE *out)
 	      "Client, how:\n"
 	      "      --wait HOW        wait for data by block (default), epoll or busy\n"
 	      "      --send HOW        copy (default) or zerocopy, that is MSG_ZEROCOPY\n"
-	      "      --recv HOW        copy (default) or lend, that is SDP_ZEROCOPY_RECEIVE\n"
+	      "      --recv HOW        copy (default) or map, that is SDP_ZEROCOPY_RECEIVE\n"
 	      "      --first           real-time priority for the client\n"
 	      "  -r, --reps N          repetitions; the median counts (default 5)\n"
 	      "      --trim            instead the mean without the best and the worst of\n"
@@ -357,7 +357,7 @@ static bool how_option(struct bench_opts *opts, int opt, const char *arg)
 {
 	static const char *const waits[] = { "block", "epoll", "busy", NULL };
 	static const char *const sends[] = { "copy", "zerocopy", NULL };
-	static const char *const recvs[] = { "copy", "lend", NULL };
+	static const char *const recvs[] = { "copy", "map", NULL };
 
 	switch (opt) {
 	case OPT_WAIT:
@@ -370,7 +370,7 @@ static bool how_option(struct bench_opts *opts, int opt, const char *arg)
 			choice(arg, sends, "--send is copy or zerocopy");
 		return true;
 	case OPT_RECV:
-		opts->lend = choice(arg, recvs, "--recv is copy or lend");
+		opts->map = choice(arg, recvs, "--recv is copy or map");
 		return true;
 	case OPT_FIRST:
 		opts->first = true;
@@ -466,14 +466,14 @@ static void check_tests(const struct bench_opts *opts)
 		bad_use("a window is for bw, overlap and util", "--window");
 	if (opts->compute.n && !chosen(opts, "overlap,progress"))
 		bad_use("computation is for overlap and progress", "--compute");
-	if ((sized || opts->zerocopy || opts->lend) &&
+	if ((sized || opts->zerocopy || opts->map) &&
 	    chosen(opts, "bibw,bilat"))
 		bad_use("bibw and bilat send and receive one buffer, by copies",
 			"--buffers, --reuse, --cold, --send, --recv");
 	if (sized > 1)
 		bad_use("only one of them", "--buffers, --reuse, --cold");
-	if (opts->lend && opts->wait_way != WAIT_BLOCK)
-		bad_use("what is lent is waited for by block", "--wait");
+	if (opts->map && opts->wait_way != WAIT_BLOCK)
+		bad_use("mapped pages are waited for by block", "--wait");
 	if (opts->trim && opts->reps < BENCH_TRIM_REPS)
 		bad_use("a trimmed mean is that of 10 repetitions or more",
 			"--reps");
@@ -503,9 +503,9 @@ static void check_xports(const struct bench_opts *opts)
 	for (unsigned int i = 0; i < opts->n_xps; i++) {
 		const struct xport *xp = opts->xps[i];
 
-		if (xp->family != AF_SDP && opts->lend)
-			bad_use("only sdp lends what it has received",
-				"--recv lend");
+		if (xp->family != AF_SDP && opts->map)
+			bad_use("only sdp maps what it has received",
+				"--recv map");
 		if (xp->family != AF_SDP && !opts->server &&
 		    chosen(opts, "util"))
 			bad_use("only sdp tells how much of its memory is in use",

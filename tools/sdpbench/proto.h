@@ -49,7 +49,7 @@ enum sample { SAMPLE_NONE, SAMPLE_TURN, SAMPLE_FIRST };
 enum {
 	/* HELLO: size is that of the largest message */
 	HELLO_WAIT = 0, /* enum wait_way */
-	HELLO_LEND,
+	HELLO_MAP,
 	HELLO_BUFFERS, /* to receive into, in turn; 0 for large pieces */
 	HELLO_ZEROCOPY,
 	/* STREAM */

@@ -141,7 +141,7 @@ struct sizes {
  * @burst: messages of a burst
  * @wait_way: how both ends wait for data
  * @zerocopy: send with MSG_ZEROCOPY
- * @lend: receive with SDP_ZEROCOPY_RECEIVE
+ * @map: receive with SDP_ZEROCOPY_RECEIVE
  * @first: the client runs first: it has real-time priority
  * @trim: trimmed means instead of medians
  * @less_reply: the time that the last reply takes does not count
@@ -177,7 +177,7 @@ struct bench_opts {
 	uint32_t burst;
 	enum wait_way wait_way;
 	bool zerocopy;
-	bool lend;
+	bool map;
 	bool first;
 	bool trim;
 	bool less_reply;

@@ -81,8 +81,8 @@ static int reply(struct session *s, const struct proto_msg *req,
 static int set_ways(struct session *s, const struct proto_msg *req)
 {
 	if (conn_set_wait(&s->conn, req->arg[HELLO_WAIT]) ||
-	    (req->arg[HELLO_LEND] && !s->conn.window &&
-	     conn_set_lend(&s->conn)) ||
+	    (req->arg[HELLO_MAP] && !s->conn.window &&
+	     conn_set_map(&s->conn)) ||
 	    (req->arg[HELLO_ZEROCOPY] && conn_set_zerocopy(&s->conn)))
 		return errno;
 	return 0;

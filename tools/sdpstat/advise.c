@@ -86,8 +86,8 @@ static const struct advice advices[] = {
 	{ SDP_MIB_ZCOPY_CACHE_EVICTED, SDP_MIB_ZCOPY_CACHE_MISSES, 50,
 	  "pinned memory was let go for other",
 	  "raise net.sdp.zcopy_entries or net.sdp.zcopy_cache" },
-	{ SDP_MIB_RX_LEND_FULL, 0, 0,
-	  "a program gives back late what it borrows",
+	{ SDP_MIB_RX_MAP_FULL, 0, 0,
+	  "a program unmaps received pages late",
 	  "let it read more often" },
 };
 /* clang-format on */

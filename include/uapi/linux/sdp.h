@@ -155,11 +155,11 @@ struct sdp_info {
 	__u64	rx_zcopy_bytes;		/* received without a copy */
 	__u64	tx_zcopy_fails;		/* attempts that ended in copying */
 	/* version 2 */
-	__u32	rx_lent;		/* bytes of receive buffers of which
+	__u32	rx_mapped;		/* bytes of receive buffers of which
 					 * SDP_ZEROCOPY_RECEIVE has mapped pages
 					 */
 	__u32	zcopy_kept;		/* bytes of net.sdp.zcopy_cache in use */
-	__u64	rx_lent_bytes;		/* payload that it has mapped so far */
+	__u64	rx_mapped_bytes;	/* payload that it has mapped so far */
 };
 
 /**

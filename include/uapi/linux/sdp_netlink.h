@@ -158,9 +158,9 @@ enum {
 	SDP_MIB_CONN_LIMIT,		/* connects and requests refused: net.sdp.max_connections */
 
 	/* SDP_ZEROCOPY_RECEIVE */
-	SDP_MIB_RX_LENT_BYTES,		/* payload bytes mapped into programs */
-	SDP_MIB_RX_LENT_COPIED,		/* bytes that the same calls copied */
-	SDP_MIB_RX_LEND_FULL,		/* calls that found the limit reached */
+	SDP_MIB_RX_MAPPED_BYTES,	/* payload bytes mapped into programs */
+	SDP_MIB_RX_MAPPED_COPIED,	/* bytes that the same calls copied */
+	SDP_MIB_RX_MAP_FULL,		/* calls that found the limit reached */
 
 	/* memory that zero copy keeps */
 	SDP_MIB_ZCOPY_CACHE_HITS,	/* transfers whose memory was still pinned and mapped */

@@ -135,40 +135,40 @@ def f20(rows, out):
     out.value("toe", both[1] / both[0] if both else None)
 
 
-def lent(_full):
+def mapped(_full):
     return [count(20, PARTS="one", LINK="hnic", WHATS="sdp-enhanced/hybrid", MTUS=9000,
                   MEASURE=f"-T lat -r 3 -P 20 -L 4K,16K,64K,256K --recv {how}", RECV=how)
-            for how in ("copy", "lend")]
+            for how in ("copy", "map")]
 
 
-@panel("P4-F21", lent)
+@panel("P4-F21", mapped)
 def f21(rows, out):
     out.setup = "SDP enhanced over the simulated NIC, whose time is taken off, MTU 9000; half a " \
         "round trip; the program reads by recv() or by SDP_ZEROCOPY_RECEIVE."
     plot = out.plot("today", "latency of reading", "message (bytes)", "latency (us)", ylog=True)
     curves = []
-    for how, name in (("lend", "lent"), ("copy", "copied")):
+    for how, name in (("map", "mapped"), ("copy", "copied")):
         curves.append(rows.pick(RECV=how, test="lat").has("lat_us").curve(
             lambda r: r["lat_us"] - r.get("nic_us", 0)))
         plot.line(name, "measured", curves[-1])
-    out.value("lent", ratios(*curves).get(65536))
+    out.value("mapped", ratios(*curves).get(65536))
 
 
-@panel("P4-F22", lambda full: [count(60, PARTS="lend", LEND_WINDOWS="32768 131072")] +
+@panel("P4-F22", lambda full: [count(60, PARTS="rxmap", RXMAP_WINDOWS="32768 131072")] +
        costs(["sdp-enhanced/hybrid"]))
 def f22(rows, out):
     out.setup = "Today: sends of 1 MB over the simulated NIC, MTU 9000, read one window at a " \
         "time; processor time of the reading program. 2003: counters of a stream, priced."
-    lend = rows.pick(part="lend")
+    rxmap = rows.pick(part="rxmap")
     plot = out.plot("today", "work of the reader", "window (bytes)", "instructions / byte")
-    for what, name in (("sdp-copied/hybrid", "copied"), ("sdp-lent/hybrid", "lent")):
-        plot.line(name, "measured", lend.pick(what=what).curve("cpu_ns_per_byte", "window"))
-    out.value("lent", ratios(*(lend.pick(what=w).curve("cpu_ns_per_byte", "window")
-                               for w in ("sdp-lent/hybrid", "sdp-copied/hybrid"))).get(131072))
+    for what, name in (("sdp-copied/hybrid", "copied"), ("sdp-mapped/hybrid", "mapped")):
+        plot.line(name, "measured", rxmap.pick(what=what).curve("cpu_ns_per_byte", "window"))
+    out.value("mapped", ratios(*(rxmap.pick(what=w).curve("cpu_ns_per_byte", "window")
+                               for w in ("sdp-mapped/hybrid", "sdp-copied/hybrid"))).get(131072))
     prices = model.platform("xeon-2003")
     plot = out.plot("regime", "bandwidth, prices of 2003", "message (bytes)", "Gbit/s")
     curves = []
-    for name, copies in (("copied", 1), ("lent", 0)):
+    for name, copies in (("copied", 1), ("mapped", 0)):
         curves.append([(r["size"], model.bandwidth(model.stages(
             {**sdp_counts(r), "copy_r": sdp_counts(r)["copy_r"] * copies}, prices), r["size"]))
             for r in rows.pick(part="costs", what="sdp-enhanced/hybrid", mtu=1500, interval="512")])

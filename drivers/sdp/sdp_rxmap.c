@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * SDP_ZEROCOPY_RECEIVE: received pages are lent to a program, in a mapping of
+ * SDP_ZEROCOPY_RECEIVE: received pages are mapped to the program, in a mapping of
  * the socket, instead of being copied. Called by the system calls (af_sdp.c,
  * sdp_sockopt.c); calls sdp_rx.c to copy the rest, the receive queue, sdp_qp.c for
  * the number of buffers, and zero copy to decline what the peer advertises.
  *
- * A page is lent if the payload of this stream fills it and nothing writes to
+ * A page is mapped if the payload of this stream fills it and nothing writes to
  * it again: on a verbs link with private buffers. Such a buffer keeps its place
  * in the credits until it is read. Since its pages are in use, it then gets other
  * pages, or there is one buffer less (see sdp_qp_rx_renew()).
  *
- * A page is on loan while a page table entry or a pin references it. Programs
- * give pages back in many ways, and the kernel reports few of them, so loans are not
- * counted. Instead struct sdp_lend holds one reference to each buffer of which pages
- * were lent: when it is the last one, all pages of the buffer are back.
+ * A page is in use while a page table entry or a pin references it. Programs
+ * give pages back in many ways, and the kernel reports few of them, so uses are not
+ * counted. Instead struct sdp_rxmap holds one reference to each buffer of which pages
+ * were mapped: when it is the last one, all pages of the buffer are back.
  *
  * Mappings stay read-only: VM_MAYWRITE is cleared. lock_sock is the outer lock, and the
- * mmap lock is only tried under it (sdp_lend_lock()).
+ * mmap lock is only tried under it (sdp_rxmap_lock()).
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -34,110 +34,110 @@
 #define SDP_BUF_PAGES	BIT(SDP_BUF_ORDER)
 
 /**
- * struct sdp_lend - buffers of which pages are, or were, lent
+ * struct sdp_rxmap - buffers of which pages are, or were, mapped
  * @work: drops the references to those that have come back
  * @sk: its socket; the work holds a reference while it is queued
  * @page: first pages of the buffers, which are compound, each with a reference;
- *	  sdp_sock.nlent of them
+ *	  sdp_sock.nmapped of them
  *
  * Made when first needed, lives as long as the socket. Context: lock_sock held.
  */
-struct sdp_lend {
+struct sdp_rxmap {
 	struct work_struct work;
 	struct sock *sk;
 	struct page *page[SDP_MAX_RX_BUFS];
 };
 
-/* ---- what is lent ---- */
+/* ---- mapped buffers ---- */
 
 /*
  * Drop the buffers that have come back: ours is the last reference. Context: lock_sock
  * held.
  */
-static void sdp_lend_reap(struct sock *sk)
+static void sdp_rxmap_reap(struct sock *sk)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
-	struct sdp_lend *lend = sdp->lend;
-	u32 i = 0, n = sdp->nlent;
+	struct sdp_rxmap *map = sdp->rxmap;
+	u32 i = 0, n = sdp->nmapped;
 
 	sock_owned_by_me(sk);
 	while (i < n) {
-		struct page *page = lend->page[i];
+		struct page *page = map->page[i];
 
 		if (page_count(page) > 1) {
 			i++;
 			continue;
 		}
 		put_page(page);
-		lend->page[i] = lend->page[--n];
+		map->page[i] = map->page[--n];
 	}
-	WRITE_ONCE(sdp->nlent, n);
+	WRITE_ONCE(sdp->nmapped, n);
 }
 
-static void sdp_lend_work(struct work_struct *work)
+static void sdp_rxmap_work(struct work_struct *work)
 {
-	struct sock *sk = container_of(work, struct sdp_lend, work)->sk;
+	struct sock *sk = container_of(work, struct sdp_rxmap, work)->sk;
 
 	lock_sock(sk);
-	sdp_lend_reap(sk);
+	sdp_rxmap_reap(sk);
 	release_sock(sk);
 	sock_put(sk);
 }
 
 /*
- * The socket's struct sdp_lend, made if needed; NULL without memory. Context: lock_sock
+ * The socket's struct sdp_rxmap, made if needed; NULL without memory. Context: lock_sock
  * held.
  */
-static struct sdp_lend *sdp_lend_get(struct sock *sk)
+static struct sdp_rxmap *sdp_rxmap_get(struct sock *sk)
 {
-	struct sdp_lend *lend = sdp_sk(sk)->lend;
+	struct sdp_rxmap *map = sdp_sk(sk)->rxmap;
 
-	if (lend)
-		return lend;
-	lend = kzalloc(sizeof(*lend), GFP_KERNEL_ACCOUNT);
-	if (!lend)
+	if (map)
+		return map;
+	map = kzalloc(sizeof(*map), GFP_KERNEL_ACCOUNT);
+	if (!map)
 		return NULL;
-	lend->sk = sk;
-	INIT_WORK(&lend->work, sdp_lend_work);
-	/* sdp_lend_close() looks without a lock */
-	smp_store_release(&sdp_sk(sk)->lend, lend);
-	return lend;
+	map->sk = sk;
+	INIT_WORK(&map->work, sdp_rxmap_work);
+	/* sdp_rxmap_close() looks without a lock */
+	smp_store_release(&sdp_sk(sk)->rxmap, map);
+	return map;
 }
 
 /*
- * Pages of the buffer that begins with @page are about to be lent: keep a reference.
- * False if there is no memory for that, or if as much is lent as may be.
+ * Pages of the buffer that begins with @page are about to be mapped: keep a reference.
+ * False if there is no memory for that, or if as much is mapped as may be.
  */
-static bool sdp_lend_note(struct sock *sk, struct page *page)
+static bool sdp_rxmap_note(struct sock *sk, struct page *page)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
-	struct sdp_lend *lend = sdp_lend_get(sk);
+	struct sdp_rxmap *map = sdp_rxmap_get(sk);
 	u32 i;
 
-	if (!lend)
+	if (!map)
 		return false;
-	for (i = sdp->nlent; i; i--)
-		if (lend->page[i - 1] == page)
+	for (i = sdp->nmapped; i; i--)
+		if (map->page[i - 1] == page)
 			return true;
-	if (sdp->nlent >= sdp_qp_rx_lendable(sk)) {
-		SDP_INC_STATS(sock_net(sk), RX_LEND_FULL);
+	if (sdp->nmapped >= sdp_qp_rx_mappable(sk)) {
+		SDP_INC_STATS(sock_net(sk), RX_MAP_FULL);
 		return false;
 	}
 	get_page(page);
-	lend->page[sdp->nlent] = page;
-	WRITE_ONCE(sdp->nlent, sdp->nlent + 1);
+	map->page[sdp->nmapped] = page;
+	WRITE_ONCE(sdp->nmapped, sdp->nmapped + 1);
 	return true;
 }
 
 /**
- * sdp_lend_free - a socket is about to be freed
+ * sdp_rxmap_free - a socket is about to be freed
  * @sdp: socket that is not in use
  */
-void sdp_lend_free(struct sdp_sock *sdp)
+void sdp_rxmap_free(struct sdp_sock *sdp)
 {
-	while (sdp->nlent)
-		put_page(sdp->lend->page[--sdp->nlent]);
-	kfree(sdp->lend);
+	while (sdp->nmapped)
+		put_page(sdp->rxmap->page[--sdp->nmapped]);
+	kfree(sdp->rxmap);
 }
 
 /* ---- the mapping ---- */
@@ -147,26 +147,26 @@ void sdp_lend_free(struct sdp_sock *sdp)
  * that have come back dropped. In any process; lock_sock comes before the mmap lock, so
  * only the work item can take it.
  */
-static void sdp_lend_close(struct vm_area_struct *vma)
+static void sdp_rxmap_close(struct vm_area_struct *vma)
 {
 	/* the file may be that of a TCP socket by now; the inode stays ours */
 	struct sock *sk = SOCKET_I(file_inode(vma->vm_file))->sk;
-	/* pairs with sdp_lend_get() */
-	struct sdp_lend *lend = smp_load_acquire(&sdp_sk(sk)->lend);
+	/* pairs with sdp_rxmap_get() */
+	struct sdp_rxmap *map = smp_load_acquire(&sdp_sk(sk)->rxmap);
 
-	if (!lend || !READ_ONCE(sdp_sk(sk)->nlent))
+	if (!map || !READ_ONCE(sdp_sk(sk)->nmapped))
 		return;
 	sock_hold(sk);
-	if (!queue_work(sdp_wq(sk), &lend->work))
+	if (!queue_work(sdp_wq(sk), &map->work))
 		sock_put(sk);
 }
 
-static const struct vm_operations_struct sdp_lend_vm_ops = {
-	.close	= sdp_lend_close,
+static const struct vm_operations_struct sdp_rxmap_vm_ops = {
+	.close	= sdp_rxmap_close,
 };
 
 /**
- * sdp_lend_mmap - mmap of a socket: a place to lend pages at
+ * sdp_rxmap_mmap - mmap of a socket: a place to map pages at
  * @file: its file
  * @sock: socket
  * @vma: the mapping, which is empty at first
@@ -175,33 +175,33 @@ static const struct vm_operations_struct sdp_lend_vm_ops = {
  *
  * Return: 0, or -EPERM if the program wants it writable or executable.
  */
-int sdp_lend_mmap(struct file *file, struct socket *sock,
-		  struct vm_area_struct *vma)
+int sdp_rxmap_mmap(struct file *file, struct socket *sock,
+		   struct vm_area_struct *vma)
 {
 	if (vma->vm_flags & (VM_WRITE | VM_EXEC))
 		return -EPERM;
 	/* VM_MIXEDMAP: vm_insert_pages() may be called with the lock for reading */
 	vm_flags_mod(vma, VM_MIXEDMAP, VM_MAYWRITE | VM_MAYEXEC);
-	vma->vm_ops = &sdp_lend_vm_ops;
+	vma->vm_ops = &sdp_rxmap_vm_ops;
 	return 0;
 }
 
-/* ---- lending ---- */
+/* ---- mapping ---- */
 
 /*
  * The mapping of @file that contains address @at, NULL if there is none. *@room, at
  * least a page, becomes no more than the mapping has from there on. Pages that were
- * lent there are given back: in all processes, if they share the mapping.
+ * mapped there are given back: in all processes, if they share the mapping.
  */
-static struct vm_area_struct *sdp_lend_window(struct file *file,
-					      unsigned long at, u32 *room)
+static struct vm_area_struct *sdp_rxmap_window(struct file *file,
+					       unsigned long at, u32 *room)
 {
 	struct vm_area_struct *vma;
 	loff_t off;
 
 	lockdep_assert_held(&current->mm->mmap_lock);
 	vma = vma_lookup(current->mm, at);
-	if (!vma || vma->vm_ops != &sdp_lend_vm_ops || vma->vm_file != file)
+	if (!vma || vma->vm_ops != &sdp_rxmap_vm_ops || vma->vm_file != file)
 		return NULL;
 	*room = min_t(unsigned long, *room, vma->vm_end - at) & PAGE_MASK;
 	off = ((loff_t)vma->vm_pgoff << PAGE_SHIFT) + (at - vma->vm_start);
@@ -210,16 +210,16 @@ static struct vm_area_struct *sdp_lend_window(struct file *file,
 }
 
 /*
- * Lend the whole pages at the front of @run, @room bytes at most, at address @at.
- * Returns bytes lent. lock_sock and the mmap lock.
+ * Map the whole pages at the front of @run, @room bytes at most, at address @at.
+ * Returns bytes mapped. lock_sock and the mmap lock.
  */
-static u32 sdp_lend_run(struct sock *sk, const struct sdp_rx_run *run,
-			struct vm_area_struct *vma, unsigned long at, u32 room)
+static u32 sdp_rxmap_run(struct sock *sk, const struct sdp_rx_run *run,
+			 struct vm_area_struct *vma, unsigned long at, u32 room)
 {
 	unsigned long nr = min(run->len, room) >> PAGE_SHIFT, left = nr, i;
 	struct page *pages[SDP_BUF_PAGES];
 
-	if (offset_in_page(run->off) || !nr || !sdp_lend_note(sk, run->page))
+	if (offset_in_page(run->off) || !nr || !sdp_rxmap_note(sk, run->page))
 		return 0;
 	for (i = 0; i < nr; i++)
 		pages[i] = run->page + (run->off >> PAGE_SHIFT) + i;
@@ -228,7 +228,7 @@ static u32 sdp_lend_run(struct sock *sk, const struct sdp_rx_run *run,
 }
 
 /* Bytes of @run before its first whole page, all of them if it has none */
-static u32 sdp_lend_skip(const struct sdp_rx_run *run)
+static u32 sdp_rxmap_skip(const struct sdp_rx_run *run)
 {
 	u32 start = PAGE_ALIGN(run->off);
 	u32 end = (run->off + run->len) & PAGE_MASK;
@@ -237,13 +237,13 @@ static u32 sdp_lend_skip(const struct sdp_rx_run *run)
 }
 
 /*
- * Lend what lies at the front of the queue, of which @have bytes may be read, up to
+ * Map what lies at the front of the queue, of which @have bytes may be read, up to
  * @room bytes from address @at on. The queue is left as it is. *@skip becomes the bytes
- * after those lent that must be read in another way before more can be lent, 0 if there
- * are none. Returns bytes lent. lock_sock and the mmap lock.
+ * after those mapped that must be read in another way before more can be mapped, 0 if
+ * there are none. Returns bytes mapped. lock_sock and the mmap lock.
  */
-static u32 sdp_lend_front(struct sock *sk, struct vm_area_struct *vma,
-			  unsigned long at, u32 room, u32 have, u32 *skip)
+static u32 sdp_rxmap_front(struct sock *sk, struct vm_area_struct *vma,
+			   unsigned long at, u32 room, u32 have, u32 *skip)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
 	struct sdp_rx_run run;
@@ -253,28 +253,28 @@ static u32 sdp_lend_front(struct sock *sk, struct vm_area_struct *vma,
 	while (done < room && done < have) {
 		n = sdp->rxq->find(sk, sdp->copied_seq + done, &run);
 		run.len = min(n, have - done);
-		got = sdp_lend_run(sk, &run, vma, at + done, room - done);
+		got = sdp_rxmap_run(sk, &run, vma, at + done, room - done);
 		done += got;
 		if (got == run.len)
 			continue;
 		run.off += got;
 		run.len -= got;
-		*skip = min(sdp_lend_skip(&run), room - done);
+		*skip = min(sdp_rxmap_skip(&run), room - done);
 		break;
 	}
 	if (done == room)
 		*skip = 0;
-	/* a whole page, but too much is lent already: read the run */
+	/* a whole page, but too much is mapped already: read the run */
 	else if (!done && !*skip)
 		*skip = min(run.len, room);
 	return done;
 }
 
 /*
- * Bytes that may be lent or copied now, up to an urgent byte. sdp_rx_limit() returns 0
+ * Bytes that may be mapped or copied now, up to an urgent byte. sdp_rx_limit() returns 0
  * when it has removed one from the front of the queue: look again.
  */
-static u32 sdp_lend_have(struct sock *sk)
+static u32 sdp_rxmap_have(struct sock *sk)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
 	u32 have, n;
@@ -293,7 +293,7 @@ static u32 sdp_lend_have(struct sock *sk)
  * for; the socket may have another connection then. 0, with both locks held, or an error,
  * with lock_sock only.
  */
-static int sdp_lend_lock(struct sock *sk)
+static int sdp_rxmap_lock(struct sock *sk)
 {
 	struct mm_struct *mm = current->mm;
 	int dis = sk->sk_disconnects;
@@ -317,51 +317,51 @@ static int sdp_lend_lock(struct sock *sk)
 }
 
 /*
- * Lend, and take off the queue what was lent. Sets zc->length and zc->recv_skip_hint. 0
+ * Map, and take off the queue what was mapped. Sets zc->length and zc->recv_skip_hint. 0
  * or -errno. lock_sock, which may be released at the beginning.
  */
-static int sdp_lend_some(struct sock *sk, struct file *file,
-			 struct sdp_zerocopy_receive *zc)
+static int sdp_rxmap_some(struct sock *sk, struct file *file,
+			  struct sdp_zerocopy_receive *zc)
 {
 	u32 room = zc->length & PAGE_MASK, asked = zc->length, have;
 	unsigned long at = zc->address;
 	struct vm_area_struct *vma;
 	int err;
 
-	err = room ? sdp_lend_lock(sk) : 0;
+	err = room ? sdp_rxmap_lock(sk) : 0;
 	if (err)
 		return err;
-	have = sdp_lend_have(sk);
+	have = sdp_rxmap_have(sk);
 	zc->length = 0;
 	/* programs read that many bytes into a buffer of @length bytes */
 	zc->recv_skip_hint = min(have, asked ?: have);
 	if (!room)
 		return 0;
-	vma = sdp_lend_window(file, at, &room);
+	vma = sdp_rxmap_window(file, at, &room);
 	if (!vma) {
 		mmap_read_unlock(current->mm);
 		return -EINVAL;
 	}
-	if (sdp_sk(sk)->nlent)
-		sdp_lend_reap(sk);
-	if (have > (u32)zc->copybuf_len && sdp_sk(sk)->rxq->lend)
-		zc->length = sdp_lend_front(sk, vma, at, room, have,
-					    &zc->recv_skip_hint);
+	if (sdp_sk(sk)->nmapped)
+		sdp_rxmap_reap(sk);
+	if (have > (u32)zc->copybuf_len && sdp_sk(sk)->rxq->mappable)
+		zc->length = sdp_rxmap_front(sk, vma, at, room, have,
+					     &zc->recv_skip_hint);
 	mmap_read_unlock(current->mm);
 	if (!zc->length)
 		return 0;
 	sdp_rx_take(sk, zc->length);
-	WRITE_ONCE(sdp_sk(sk)->rx_lent_bytes,
-		   sdp_sk(sk)->rx_lent_bytes + zc->length);
-	SDP_ADD_STATS(sock_net(sk), RX_LENT_BYTES, zc->length);
+	WRITE_ONCE(sdp_sk(sk)->rx_mapped_bytes,
+		   sdp_sk(sk)->rx_mapped_bytes + zc->length);
+	SDP_ADD_STATS(sock_net(sk), RX_MAPPED_BYTES, zc->length);
 	return 0;
 }
 
 /*
- * Copy data that cannot be lent, as far as the program gives room (copybuf). 0 or
+ * Copy data that cannot be mapped, as far as the program gives room (copybuf). 0 or
  * -errno.
  */
-static int sdp_lend_copy(struct sock *sk, struct sdp_zerocopy_receive *zc)
+static int sdp_rxmap_copy(struct sock *sk, struct sdp_zerocopy_receive *zc)
 {
 	u32 len = min_t(u32, zc->copybuf_len, zc->recv_skip_hint);
 	void __user *to = u64_to_user_ptr(zc->copybuf_address);
@@ -376,27 +376,27 @@ static int sdp_lend_copy(struct sock *sk, struct sdp_zerocopy_receive *zc)
 		iov_iter_ubuf(&msg.msg_iter, ITER_DEST, to, len);
 		n = sdp_recvmsg_locked(sk, &msg, len, MSG_DONTWAIT);
 	}
-	/* no error after pages were lent: the program must learn of these */
+	/* no error after pages were mapped: the program must learn of these */
 	if (n < 0)
 		return zc->length ? 0 : n;
 	zc->copybuf_len = n;
 	zc->recv_skip_hint -= n;
-	SDP_ADD_STATS(sock_net(sk), RX_LENT_COPIED, n);
+	SDP_ADD_STATS(sock_net(sk), RX_MAPPED_COPIED, n);
 	return 0;
 }
 
-static int sdp_lend_locked(struct sock *sk, struct file *file,
-			   struct sdp_zerocopy_receive *zc)
+static int sdp_rxmap_locked(struct sock *sk, struct file *file,
+			    struct sdp_zerocopy_receive *zc)
 {
 	int err;
 
 	if (sk->sk_state == TCP_LISTEN)
 		return -ENOTCONN;
-	/* data that the peer advertises (zero copy) cannot be lent: ask for messages */
+	/* data that the peer advertises (zero copy) cannot be mapped: ask for messages */
 	sdp_zc_decline(sk);
-	err = sdp_lend_some(sk, file, zc);
+	err = sdp_rxmap_some(sk, file, zc);
 	if (!err)
-		err = sdp_lend_copy(sk, zc);
+		err = sdp_rxmap_copy(sk, zc);
 	if (err)
 		return err;
 	zc->inq = sdp_rx_inq(sk);
@@ -407,8 +407,8 @@ static int sdp_lend_locked(struct sock *sk, struct file *file,
 }
 
 /* Read and check the program's request. Returns its bytes, or -errno. */
-static int sdp_lend_ask(struct sdp_zerocopy_receive *zc, char __user *optval,
-			int __user *optlen)
+static int sdp_rxmap_ask(struct sdp_zerocopy_receive *zc, char __user *optval,
+			 int __user *optlen)
 {
 	int len, err;
 
@@ -433,7 +433,7 @@ static int sdp_lend_ask(struct sdp_zerocopy_receive *zc, char __user *optval,
 }
 
 /**
- * sdp_lend_getsockopt - SDP_ZEROCOPY_RECEIVE, TCP_ZEROCOPY_RECEIVE
+ * sdp_rxmap_getsockopt - SDP_ZEROCOPY_RECEIVE, TCP_ZEROCOPY_RECEIVE
  * @sock: socket
  * @optval: struct sdp_zerocopy_receive, or the front of it
  * @optlen: bytes of it
@@ -442,8 +442,8 @@ static int sdp_lend_ask(struct sdp_zerocopy_receive *zc, char __user *optval,
  *
  * Return: 0 or a negative errno.
  */
-int sdp_lend_getsockopt(struct socket *sock, char __user *optval,
-			int __user *optlen)
+int sdp_rxmap_getsockopt(struct socket *sock, char __user *optval,
+			 int __user *optlen)
 {
 	struct sdp_zerocopy_receive zc;
 	struct sock *sk = sock->sk;
@@ -453,11 +453,11 @@ int sdp_lend_getsockopt(struct socket *sock, char __user *optval,
 	BUILD_BUG_ON(sizeof(zc) != sizeof(struct tcp_zerocopy_receive));
 	BUILD_BUG_ON(offsetof(struct sdp_zerocopy_receive, copybuf_len) !=
 		     offsetof(struct tcp_zerocopy_receive, copybuf_len));
-	len = sdp_lend_ask(&zc, optval, optlen);
+	len = sdp_rxmap_ask(&zc, optval, optlen);
 	if (len < 0)
 		return len;
 	lock_sock(sk);
-	err = sdp_lend_locked(sk, sock->file, &zc);
+	err = sdp_rxmap_locked(sk, sock->file, &zc);
 	release_sock(sk);
 	if (err)
 		return err;

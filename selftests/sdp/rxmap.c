@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * sdp-lend: receives with SDP_ZEROCOPY_RECEIVE what a server sends, and looks at
+ * sdp-rxmap: receives with SDP_ZEROCOPY_RECEIVE what a server sends, and looks at
  * every byte, wherever it comes.
  *
- *	sdp-lend serve ADDRESS PORT
- *	sdp-lend [OPTION]... ADDRESS PORT
+ *	sdp-rxmap serve ADDRESS PORT
+ *	sdp-rxmap [OPTION]... ADDRESS PORT
  *
  *	-n N    bytes			-w N    bytes of one send
  *	-W N    bytes of the window	-c N    bytes of the buffer for copies
@@ -12,7 +12,7 @@
  *	-t      a TCP program: TCP_ZEROCOPY_RECEIVE of an ordinary TCP socket
  *	-m MODE as below
  *
- * Prints "ok LENT COPIED READ", bytes, or what is wrong. The modes "lent" and
+ * Prints "ok MAPPED COPIED READ", bytes, or what is wrong. The modes "mapped" and
  * "copied" look at little and print what the process took of the processor, in ns,
  * from its start on: "cpu NS".
  */
@@ -59,7 +59,7 @@ static struct sdp_zerocopy_receive z;
 static struct sockaddr_in addr;
 static unsigned char copybuf[MIB], buf[MIB];
 static unsigned char *win;
-static uint32_t pos, lent, copied, got;
+static uint32_t pos, mapped, copied, got;
 
 static void __attribute__((noreturn)) die(const char *what)
 {
@@ -133,7 +133,7 @@ static unsigned char *map(int of, size_t len)
 	return p;
 }
 
-static int borrow(unsigned char *at, uint32_t room)
+static int receive(unsigned char *at, uint32_t room)
 {
 	socklen_t len = sizeof(z);
 
@@ -166,14 +166,14 @@ static void read_some(uint32_t n)
 	}
 }
 
-/* One call and what follows from it. Bytes lent at @at. */
+/* One call and what follows from it. Bytes mapped at @at. */
 static uint32_t take(unsigned char *at, uint32_t room)
 {
-	if (borrow(at, room))
-		die("borrow");
-	check(at, z.length, pos, "lent");
+	if (receive(at, room))
+		die("receive");
+	check(at, z.length, pos, "mapped");
 	pos += z.length;
-	lent += z.length;
+	mapped += z.length;
 	check(copybuf, z.copybuf_len, pos, "copied");
 	pos += z.copybuf_len;
 	copied += z.copybuf_len;
@@ -184,7 +184,7 @@ static uint32_t take(unsigned char *at, uint32_t room)
 	return z.length;
 }
 
-/* Takes until so many bytes in a row are lent, from @at on */
+/* Takes until so many bytes in a row are mapped, from @at on */
 static uint32_t take_most(unsigned char *at, uint32_t least)
 {
 	uint32_t n, start = pos;
@@ -194,28 +194,28 @@ static uint32_t take_most(unsigned char *at, uint32_t least)
 		start = pos;
 		n = take(at, window);
 		if (n >= least) {
-			check(at, n, start, "lent");
+			check(at, n, start, "mapped");
 			return start;
 		}
 	}
 	errno = 0;
-	die("nothing is lent");
+	die("nothing is mapped");
 }
 
-static uint32_t rx_lent(void)
+static uint32_t rx_mapped(void)
 {
 	struct sdp_info info;
 	socklen_t len = sizeof(info);
 
 	if (getsockopt(fd, SOL_SDP, SDP_INFO, &info, &len))
 		die("SDP_INFO");
-	return info.rx_lent;
+	return info.rx_mapped;
 }
 
 static void returned(void)
 {
 	for (int i = 0; i < LONG_MS / 10; i++) {
-		if (!rx_lent())
+		if (!rx_mapped())
 			return;
 		usleep(10000);
 	}
@@ -229,7 +229,7 @@ static void the_end(void)
 		take(win, window);
 	await();
 	/* what TCP says at the end of the stream */
-	if (!borrow(win, window) || errno != EIO)
+	if (!receive(win, window) || errno != EIO)
 		die("end");
 }
 
@@ -264,8 +264,8 @@ static void keep(void)
 	}
 	for (uint32_t i = 0; i < n; i++)
 		check(all + part[i].at, part[i].len, part[i].pos, "kept");
-	if (!rx_lent())
-		die("nothing is lent");
+	if (!rx_mapped())
+		die("nothing is mapped");
 	munmap(all, want.bytes);
 	returned();
 }
@@ -294,7 +294,7 @@ static void forked(void)
 	win += window;
 	while (pos < want.bytes)
 		take(win, window);
-	if (!rx_lent())
+	if (!rx_mapped())
 		die("the child has nothing");
 	close(pipes[1]);
 	if (waitpid(child, &status, 0) != child || status)
@@ -313,7 +313,7 @@ static void moved(void)
 	munmap(win + PAGE, PAGE);
 	check(win, PAGE, at, "first");
 	check(win + 2 * PAGE, n - 2 * PAGE, at + 2 * PAGE, "third");
-	if (!borrow(win + PAGE, PAGE) || errno != EINVAL)
+	if (!receive(win + PAGE, PAGE) || errno != EINVAL)
 		die("a hole");
 	to = mmap(NULL, rest, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	to = mremap(win + 2 * PAGE, rest, rest, MREMAP_MAYMOVE | MREMAP_FIXED,
@@ -331,7 +331,7 @@ static void moved(void)
 	returned();
 }
 
-/* The descriptor goes, the mapping keeps the socket and what was lent. */
+/* The descriptor goes, the mapping keeps the socket and what was mapped. */
 static void closed(void)
 {
 	uint32_t at = take_most(win, PAGE), n = z.length;
@@ -423,7 +423,7 @@ static void gone(void)
 	unsigned char *second;
 	char c;
 
-	printf("borrowed\n");
+	printf("mapped\n");
 	fflush(stdout);
 	if (read(0, &c, 1) < 0)
 		die("stdin");
@@ -432,7 +432,7 @@ static void gone(void)
 	second = map(fd, window);
 	for (;;) {
 		at = pos;
-		if (borrow(second, window))
+		if (receive(second, window))
 			break;
 		check(second, z.length, at, "late");
 		check(copybuf, z.copybuf_len, at + z.length, "late copy");
@@ -475,15 +475,15 @@ static void held_calls(void (*call)(int nr))
 	pthread_join(thread, NULL);
 }
 
-static void borrow_again(int nr)
+static void receive_again(int nr)
 {
 	(void)nr;
-	borrow(win, window);
+	receive(win, window);
 }
 
 static void held(void)
 {
-	held_calls(borrow_again);
+	held_calls(receive_again);
 }
 
 static unsigned char *absent;
@@ -550,16 +550,16 @@ static void bad_addresses(void)
 	int tcp = socket(AF_INET, SOCK_STREAM, 0);
 	unsigned char *tcps = map(tcp, MIB), *ours = win;
 
-	fails("unaligned", borrow(win + 1, window), EINVAL);
-	fails("nowhere", borrow(NULL, window), EINVAL);
-	fails("memory", borrow(anon, window), EINVAL);
-	fails("our stack", borrow((void *)((uintptr_t)&anon & -PAGE), window),
+	fails("unaligned", receive(win + 1, window), EINVAL);
+	fails("nowhere", receive(NULL, window), EINVAL);
+	fails("memory", receive(anon, window), EINVAL);
+	fails("our stack", receive((void *)((uintptr_t)&anon & -PAGE), window),
 	      EINVAL);
-	fails("another socket", borrow(theirs, window), EINVAL);
-	fails("a TCP socket", borrow(tcps, window), EINVAL);
-	fails("an address of the kernel", borrow((void *)(~0ul << 47), window),
+	fails("another socket", receive(theirs, window), EINVAL);
+	fails("a TCP socket", receive(tcps, window), EINVAL);
+	fails("an address of the kernel", receive((void *)(~0ul << 47), window),
 	      EINVAL);
-	fails("past the end", borrow(win + window, window), EINVAL);
+	fails("past the end", receive(win + window, window), EINVAL);
 	munmap(anon, MIB);
 	munmap(theirs, MIB);
 	munmap(tcps, MIB);
@@ -567,10 +567,10 @@ static void bad_addresses(void)
 	/* not connected, and a listener */
 	win = map(other, window);
 	swap(&other);
-	if (borrow(win, window) || z.length || z.inq)
+	if (receive(win, window) || z.length || z.inq)
 		die("not connected");
 	listen(fd, 1);
-	fails("listener", borrow(win, window), ENOTCONN);
+	fails("listener", receive(win, window), ENOTCONN);
 	munmap(win, window);
 	close(fd);
 	fd = other;
@@ -626,13 +626,13 @@ static void odd_sizes(void)
 
 	for (size_t i = 0; i < sizeof(room) / sizeof(*room); i++) {
 		await();
-		if (borrow(win, room[i]))
-			die("borrow");
+		if (receive(win, room[i]))
+			die("receive");
 		if (z.length > room[i] || z.length > window)
 			die("more than there is room");
-		check(win, z.length, pos, "lent");
+		check(win, z.length, pos, "mapped");
 		pos += z.length;
-		lent += z.length;
+		mapped += z.length;
 		if (z.recv_skip_hint)
 			read_some(1);
 		memset(&z, 0, sizeof(z));
@@ -661,7 +661,7 @@ static void poke(void)
 	}
 	wait(&status);
 	if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGBUS)
-		die("a page that is not lent");
+		die("a page that is not mapped");
 }
 
 static void misuse(void)
@@ -682,7 +682,7 @@ static void misuse(void)
 static atomic_uint taken;
 static atomic_bool over;
 
-static void *lender(void *arg)
+static void *receiver(void *arg)
 {
 	struct sdp_zerocopy_receive a;
 	socklen_t len;
@@ -762,7 +762,7 @@ static void *looker(void *arg)
 
 static void threads(bool cut)
 {
-	void *(*const run[])(void *) = { lender, lender, reader, mapper,
+	void *(*const run[])(void *) = { receiver, receiver, reader, mapper,
 					 looker };
 	pthread_t thread[5];
 	int i;
@@ -813,25 +813,25 @@ static uint32_t read_on(uint32_t most)
 	return n;
 }
 
-static void borrow_on(void)
+static void receive_on(void)
 {
-	if (borrow(win, window))
-		die("borrow");
+	if (receive(win, window))
+		die("receive");
 	glance(win, z.length);
-	lent += z.length;
+	mapped += z.length;
 	if (z.recv_skip_hint)
 		got += read_on(z.recv_skip_hint);
 	else if (!z.length)
 		await();
 }
 
-static void cost(bool borrowing)
+static void cost(bool mapping)
 {
 	struct timespec ts;
 
 	while (pos < want.bytes) {
-		if (borrowing)
-			borrow_on();
+		if (mapping)
+			receive_on();
 		else
 			got += read_on(window);
 	}
@@ -839,7 +839,7 @@ static void cost(bool borrowing)
 	printf("cpu %llu\n", ts.tv_sec * 1000000000ULL + ts.tv_nsec);
 }
 
-static void costs_lent(void)
+static void costs_mapped(void)
 {
 	cost(true);
 }
@@ -866,7 +866,7 @@ static const struct {
 	{ "misuse", misuse },
 	{ "race", race },
 	{ "cut", cut },
-	{ "lent", costs_lent },
+	{ "mapped", costs_mapped },
 	{ "copied", costs_copied },
 	{ "held", held },
 	{ "held-send", held_send },
@@ -914,7 +914,7 @@ int main(int argc, char **argv)
 		if (strcmp(mode, modes[i].name))
 			continue;
 		modes[i].run();
-		printf("ok %u %u %u\n", lent, copied, got);
+		printf("ok %u %u %u\n", mapped, copied, got);
 		return 0;
 	}
 	return 2;
