@@ -38,14 +38,14 @@ struct fs_stat {
  * struct fs_port - input or output of a copy: its links of a stream
  * @links: one for each copy at the other end
  * @n: number of links
- * @turn: link that is next
+ * @next: link that is next
  * @ended: links whose unit of work has ended
  * @bufs: buffers that went to each (outputs)
  */
 struct fs_port {
 	const struct fs_plan_stream *stream;
 	struct fs_link *links;
-	unsigned int n, turn, ended;
+	unsigned int n, next, ended;
 	uint64_t bufs[FS_COPIES];
 };
 

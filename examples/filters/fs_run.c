@@ -288,7 +288,7 @@ static int pick(struct fs_copy *c, struct fs_port *p, struct fs_link **best)
 
 	*best = NULL;
 	for (unsigned int i = 0; i < p->n; i++) {
-		unsigned int k = (p->turn + i) % p->n;
+		unsigned int k = (p->next + i) % p->n;
 		struct fs_link *l = &p->links[k];
 		int rc = 0;
 
@@ -303,7 +303,7 @@ static int pick(struct fs_copy *c, struct fs_port *p, struct fs_link **best)
 			continue;
 		*best = l;
 		if (!by_time) {
-			p->turn = (k + 1) % p->n;
+			p->next = (k + 1) % p->n;
 			break;
 		}
 	}

@@ -16,7 +16,7 @@ static struct fs_link *demand_driven(struct fs_port *p)
 	unsigned int at = 0;
 
 	for (unsigned int i = 0; i < p->n; i++) {
-		unsigned int k = (p->turn + i) % p->n;
+		unsigned int k = (p->next + i) % p->n;
 		struct fs_link *l = &p->links[k];
 
 		if (!best || open_bufs(l) < open_bufs(best)) {
@@ -26,7 +26,7 @@ static struct fs_link *demand_driven(struct fs_port *p)
 	}
 	if (open_bufs(best) >= p->stream->window)
 		return NULL;
-	p->turn = (at + 1) % p->n;
+	p->next = (at + 1) % p->n;
 	return best;
 }
 
@@ -42,7 +42,7 @@ struct fs_link *fs_sched(struct fs_port *p)
 
 	if (p->stream->policy == FS_DD)
 		return demand_driven(p);
-	l = &p->links[p->turn];
-	p->turn = (p->turn + 1) % p->n;
+	l = &p->links[p->next];
+	p->next = (p->next + 1) % p->n;
 	return l;
 }

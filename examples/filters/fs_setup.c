@@ -46,7 +46,7 @@ static void build_port(struct fs_copy *c, struct fs_port *port,
 	port->stream = s;
 	port->n = other->copies;
 	/* not all producers begin with the same consumer */
-	port->turn = c->f.copy % port->n;
+	port->next = c->f.copy % port->n;
 	port->links = zalloc(port->n, sizeof(*port->links));
 	for (unsigned int i = 0; i < port->n; i++) {
 		port->links[i] = (struct fs_link){
