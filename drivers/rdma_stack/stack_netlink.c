@@ -246,7 +246,7 @@ static int stack_nl_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 
 /* --------------------------------------------------------------- notifications */
 
-static bool stack_nl_heard(const struct ib_device *dev, struct net *net)
+static bool stack_nl_has_listeners(const struct ib_device *dev, struct net *net)
 {
 	return rdma_dev_access_netns(dev, net) &&
 	       genl_has_listeners(&stack_family, net, STACK_NL_CHANGES);
@@ -259,7 +259,7 @@ static void stack_nl_multicast(struct ib_device *dev, struct sk_buff *skb)
 
 	down_read(&net_rwsem);
 	for_each_net(net) {
-		if (!stack_nl_heard(dev, net))
+		if (!stack_nl_has_listeners(dev, net))
 			continue;
 		copy = skb_clone(skb, GFP_KERNEL);
 		if (copy)
