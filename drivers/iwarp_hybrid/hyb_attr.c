@@ -175,16 +175,16 @@ static int hyb_place_word(enum hyb_place_attr what, const char *buf,
 static int hyb_place_parse(enum hyb_place_attr what, const char *buf,
 			   struct hyb_place *place)
 {
-	struct hyb_place wish = *place;
-	int err = hyb_place_word(what, buf, &wish);
+	struct hyb_place want = *place;
+	int err = hyb_place_word(what, buf, &want);
 
 	if (err)
 		return err;
 	if (!IS_ENABLED(CONFIG_RDMA_IWARP_HYBRID_RESEARCH) &&
-	    (wish.markers == HYB_MARK_SG || wish.markers == HYB_MARK_CONTIG ||
-	     wish.payload == HYB_PAY_REF))
+	    (want.markers == HYB_MARK_SG || want.markers == HYB_MARK_CONTIG ||
+	     want.payload == HYB_PAY_REF))
 		return -EOPNOTSUPP;
-	*place = wish;
+	*place = want;
 	return 0;
 }
 

@@ -267,13 +267,13 @@ void hyb_cm_dev_get(struct hyb_dev *dev);
 void hyb_cm_dev_put(struct hyb_dev *dev);
 
 /**
- * hyb_qp_tell_cep - tell the connection of a QP, if there is one, that something happened
+ * hyb_qp_notify_cep - notify the connection of a QP, if there is one, that something happened
  * @qp: queue pair
  * @ev: HYB_EV_*
  *
  * Context: any.
  */
-void hyb_qp_tell_cep(struct hyb_qp *qp, int ev);
+void hyb_qp_notify_cep(struct hyb_qp *qp, int ev);
 
 /**
  * hyb_qp_close - end the connection of a QP

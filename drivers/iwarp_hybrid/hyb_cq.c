@@ -237,7 +237,7 @@ void hyb_cq_clean(struct hyb_cq *cq, const struct hyb_qp *qp)
 		hyb_cq_timeout(&cq->timer);
 }
 
-static int hyb_cq_tell_user(struct hyb_cq *cq, u64 key, struct ib_udata *udata)
+static int hyb_cq_copy_resp(struct hyb_cq *cq, u64 key, struct ib_udata *udata)
 {
 	struct siw_uresp_create_cq resp = {
 		.cq_id = cq->id,
@@ -291,7 +291,7 @@ static int hyb_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		      HRTIMER_MODE_REL);
 	ibcq->cqe = size;
 
-	err = udata ? hyb_cq_tell_user(cq, key, udata) : 0;
+	err = udata ? hyb_cq_copy_resp(cq, key, udata) : 0;
 	if (err)
 		goto err_ring;
 	return 0;

@@ -86,7 +86,7 @@ static void hyb_lent_free(struct hyb_lent *p)
 		hyb_sched_retry(lend->qp, HYB_TODO_TX, 0);
 	lend->late = false;
 	if (lend->recall && lend->qp && list_empty(&lend->packets))
-		hyb_qp_tell_cep(lend->qp, HYB_EV_RECALLED);
+		hyb_qp_notify_cep(lend->qp, HYB_EV_RECALLED);
 	hyb_lend_put(lend, flags);
 	kfree(p);
 	if (atomic_dec_and_test(&hyb_lent_count))

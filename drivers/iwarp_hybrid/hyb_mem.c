@@ -60,7 +60,7 @@ static void hyb_mem_free_pages(struct hyb_mem *mem)
 	kvfree(mem->page);
 }
 
-/* As many as a user wishes: no log of each that cannot be had */
+/* As many as a user requests: no log of each that cannot be had */
 static void **hyb_mem_alloc_pages(size_t pages)
 {
 	return kvmalloc_array(pages, sizeof(void *),
@@ -120,7 +120,7 @@ void __init hyb_mem_set_watch(const struct hyb_mem_watch *watch)
 /* Waits for copies in progress, which do not sleep, and takes it from NICs */
 static void hyb_mem_wait_users(struct hyb_mem *mem)
 {
-	/* pairs with those in hyb_mem_begin() and hyb_off_tell() */
+	/* pairs with those in hyb_mem_begin() and hyb_off_add_buf() */
 	smp_mb();
 	while (atomic_read(&mem->users))
 		cpu_relax();
@@ -562,7 +562,7 @@ static void hyb_mem_set_umem(struct hyb_mem *mem, struct ib_umem *umem)
 }
 
 /* The user chooses the key and gets the STag */
-static int hyb_mr_tell_user(struct hyb_mr *mr, struct ib_udata *udata)
+static int hyb_mr_copy_resp(struct hyb_mr *mr, struct ib_udata *udata)
 {
 	struct siw_uresp_reg_mr resp = {};
 	struct siw_ureq_reg_mr req = {};
@@ -624,7 +624,7 @@ static struct ib_mr *hyb_reg_user_mr(struct ib_pd *pd, u64 start, u64 len,
 	mr->mem->len = len;
 	mr->mem->access = access & HYB_ACCESS_MASK;
 	hyb_mem_set_umem(mr->mem, umem);
-	err = hyb_mr_tell_user(mr, udata);
+	err = hyb_mr_copy_resp(mr, udata);
 	if (err) {
 		hyb_mr_destroy(mr);
 		return ERR_PTR(err);

@@ -133,7 +133,7 @@ static void hyb_qp_closing(struct hyb_qp *qp, enum hyb_close how)
 							 HYB_QP_ERROR);
 }
 
-void hyb_qp_tell_cep(struct hyb_qp *qp, int ev)
+void hyb_qp_notify_cep(struct hyb_qp *qp, int ev)
 {
 	unsigned long flags;
 
@@ -146,7 +146,7 @@ void hyb_qp_tell_cep(struct hyb_qp *qp, int ev)
 void hyb_qp_close(struct hyb_qp *qp, enum hyb_close how)
 {
 	hyb_qp_closing(qp, how);
-	hyb_qp_tell_cep(qp, hyb_close_event[how]);
+	hyb_qp_notify_cep(qp, hyb_close_event[how]);
 }
 
 void hyb_qp_close_here(struct hyb_qp *qp, enum hyb_close how)

@@ -123,7 +123,7 @@ static bool hyb_off_routed(const struct hyb_off_conn *o)
 }
 
 /* Engines that the queue pair requests */
-static u32 hyb_off_wishes(const struct hyb_off_conn *o)
+static u32 hyb_off_requested(const struct hyb_off_conn *o)
 {
 	const struct hyb_qp *qp = o->qp;
 	u32 want = 0;
@@ -131,7 +131,7 @@ static u32 hyb_off_wishes(const struct hyb_off_conn *o)
 	if (qp->requested.crc == RDMA_STACK_NIC) {
 		if (o->ring.crc)
 			want |= BIT(IWARP_OFFLOAD_TX_CRC);
-		if (qp->rx.crc && !o->liar)
+		if (qp->rx.crc && !o->mismatch)
 			want |= BIT(IWARP_OFFLOAD_RX_CRC);
 	}
 	if (qp->requested.demux == RDMA_STACK_NIC)
@@ -159,7 +159,7 @@ static u32 hyb_off_wanted(struct hyb_off_conn *o)
 	if (!o->qp)
 		return 0;
 	o->ops->caps(o->netdev, &caps);
-	want = hyb_off_wishes(o) & caps.enabled & caps.supported;
+	want = hyb_off_requested(o) & caps.enabled & caps.supported;
 	if (caps.max_fpdu < tcp_sk(o->sk)->mss_cache)
 		want &= ~HYB_OFF_TX;
 	o->pub.max_pieces = min_t(u32, caps.max_frags, HYB_OFF_PIECES);
@@ -242,8 +242,8 @@ static void hyb_off_publish(struct hyb_off_conn *o, u32 want)
 	o->pub.tx_contig = want & BIT(IWARP_OFFLOAD_TX_CONTIG);
 	o->pub.tx_sg = want & BIT(IWARP_OFFLOAD_TX_SG);
 	o->pub.rx_crc = want & BIT(IWARP_OFFLOAD_RX_CRC);
-	o->pub.word = !o->liar && (o->pub.word || o->pub.rx_crc);
-	o->pub.place = want & BIT(IWARP_OFFLOAD_RX_PLACE) && !o->liar &&
+	o->pub.word = !o->mismatch && (o->pub.word || o->pub.rx_crc);
+	o->pub.place = want & BIT(IWARP_OFFLOAD_RX_PLACE) && !o->mismatch &&
 		       !o->qp->rx.stopped;
 	/* conn_add may have taken some of it away */
 	hyb_off_layout(o, want);
@@ -411,15 +411,15 @@ void hyb_off_answer(struct hyb_qp *qp, u32 seq, u64 pos)
 	o->ops->rx_resync(&o->nic, seq, pos);
 }
 
-void hyb_off_lied(struct hyb_qp *qp)
+void hyb_off_mismatch(struct hyb_qp *qp)
 {
 	struct hyb_off_conn *o = hyb_off_of(qp);
 
-	o->liar = true;
+	o->mismatch = true;
 	o->pub.rx_crc = false;
 	o->pub.word = false;
 	hyb_off_place_end(o);
-	hyb_off_count(o, HYB_ST_OFF_RX_LIED, 1);
+	hyb_off_count(o, HYB_ST_OFF_RX_MISMATCH, 1);
 	ibdev_warn_ratelimited(&qp->dev->ibdev,
 			       "QP %u: %s passed an FPDU with a bad CRC\n",
 			       qp->ibqp.qp_num, o->nic.netdev->name);
@@ -769,7 +769,7 @@ int hyb_off_show(struct hyb_qp *qp, char *buf)
 	n += sysfs_emit_at(buf, n, "records: %u\n", READ_ONCE(o->ring.nr));
 	n += sysfs_emit_at(buf, n, "buffers: %u\n", READ_ONCE(o->nbufs));
 	n += sysfs_emit_at(buf, n, "verify: %d\n", o->pub.verify);
-	n += sysfs_emit_at(buf, n, "trusted: %d\n", !o->liar);
+	n += sysfs_emit_at(buf, n, "trusted: %d\n", !o->mismatch);
 	n += sysfs_emit_at(buf, n, "steering: %s\n", hyb_off_steer(qp));
 	return n;
 }

@@ -112,9 +112,9 @@ static bool hyb_off_open(const struct hyb_off_buf *b, const struct hyb_mem *mem,
 	return !hyb_mem_check(mem, b->nic.stag, len ? to : mem->va, len, access);
 }
 
-/* Tell the NIC, if it is. Context: hyb_dev.place_lock held. */
-static bool hyb_off_tell(struct hyb_off_buf *b, struct hyb_mem *mem, u64 to,
-			 u64 len)
+/* Add the buffer to the NIC, if it is open. Context: hyb_dev.place_lock held. */
+static bool hyb_off_add_buf(struct hyb_off_buf *b, struct hyb_mem *mem, u64 to,
+			    u64 len)
 {
 	struct hyb_off_conn *o = b->o;
 
@@ -146,7 +146,7 @@ static void hyb_off_add(struct hyb_off_conn *o, struct hyb_mem *mem, u32 stag,
 		b->nic.stag = stag;
 		b->nic.what = what;
 		spin_lock_bh(&mem->dev->place_lock);
-		added = hyb_off_tell(b, mem, to, len);
+		added = hyb_off_add_buf(b, mem, to, len);
 		spin_unlock_bh(&mem->dev->place_lock);
 	}
 	if (!added)

@@ -195,7 +195,7 @@ struct hyb_off_steer {
  * @ring: records
  * @steer: filter
  * @end: lets go of the NIC when the socket is gone
- * @liar: the NIC's verdict was wrong once
+ * @mismatch: the NIC's verdict was wrong once
  * @bufs: tagged buffers that the NIC knows, the oldest first; under
  *	  hyb_dev.place_lock
  * @nbufs: how many, at most @max_bufs
@@ -218,7 +218,7 @@ struct hyb_off_conn {
 	struct hyb_off_ring ring;
 	struct hyb_off_steer steer;
 	struct work_struct end;
-	bool liar;
+	bool mismatch;
 	struct list_head bufs;
 	u32 nbufs;
 	u32 max_bufs;

@@ -76,13 +76,13 @@ void hyb_off_trim(struct hyb_qp *qp);
 void hyb_off_answer(struct hyb_qp *qp, u32 seq, u64 pos);
 
 /**
- * hyb_off_lied - an FPDU that the NIC said was good has a bad CRC
+ * hyb_off_mismatch - an FPDU that the NIC said was good has a bad CRC
  * @qp: queue pair
  *
  * Counts it; the NIC's verdict is not believed on this connection any more.
  * Context: TCP socket held.
  */
-void hyb_off_lied(struct hyb_qp *qp);
+void hyb_off_mismatch(struct hyb_qp *qp);
 
 /**
  * hyb_off_show - how the NIC takes part, one line per property
@@ -171,7 +171,7 @@ static inline bool hyb_off_many_records(const struct hyb_off *off)
 }
 
 static inline void hyb_off_answer(struct hyb_qp *qp, u32 seq, u64 pos) { }
-static inline void hyb_off_lied(struct hyb_qp *qp) { }
+static inline void hyb_off_mismatch(struct hyb_qp *qp) { }
 static inline int hyb_off_show(struct hyb_qp *qp, char *buf) { return 0; }
 static inline u32 hyb_off_dev_nic(struct net_device *netdev) { return 0; }
 

@@ -17,11 +17,11 @@ bool hyb_place_same(const struct hyb_place *a, const struct hyb_place *b);
 struct hyb_place hyb_place_resolve(const struct hyb_place *requested, u32 nic);
 void hyb_place_dev_init(struct hyb_dev *dev);
 
-/* A new queue pair wishes what its device wishes. Context: process. */
+/* A new queue pair requests what its device requests. Context: process. */
 void hyb_place_init(struct hyb_qp *qp);
 
 /**
- * hyb_place_update - work out which wishes of a queue pair are fulfilled
+ * hyb_place_update - work out which requests of a queue pair are fulfilled
  * @qp: queue pair
  * @nic: engines of the NIC that serve it, BIT(enum iwarp_offload_feature)
  *

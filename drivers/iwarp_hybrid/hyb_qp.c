@@ -296,7 +296,7 @@ static void hyb_qp_fini(struct hyb_qp *qp)
 	atomic_dec(&dev->num_qp);
 }
 
-static int hyb_qp_tell_user(struct hyb_qp *qp, struct ib_udata *udata,
+static int hyb_qp_copy_resp(struct hyb_qp *qp, struct ib_udata *udata,
 			    struct siw_uresp_create_qp *resp)
 {
 	resp->qp_id = qp->ibqp.qp_num;
@@ -345,7 +345,7 @@ static int hyb_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	if (err)
 		goto err_data;
 	hyb_attr_qp_add(qp);
-	err = udata ? hyb_qp_tell_user(qp, udata, &resp) : 0;
+	err = udata ? hyb_qp_copy_resp(qp, udata, &resp) : 0;
 	/* another thread may have guessed its number and connected it */
 	if (err)
 		hyb_qp_fini(qp);

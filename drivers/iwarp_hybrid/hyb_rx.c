@@ -1413,7 +1413,7 @@ static u32 hyb_rx_fpdu(struct hyb_qp *qp, const struct hyb_cur *cur, u32 avail)
 		if (rx->stopped)
 			return 0;
 		if (f.nic == HYB_OFF_DOUBLE && err == TERM_MPA_CRC)
-			hyb_off_lied(qp);
+			hyb_off_mismatch(qp);
 		hyb_rx_fail(qp, &f, err, hyb_rx_classify(qp, &f, err));
 		return 0;
 	}

@@ -143,7 +143,7 @@ static void hyb_srq_poll_work(struct work_struct *work)
 }
 
 /* Give a user's library the size of the ring, and the offset to map it at (@key). */
-static int hyb_srq_tell_user(struct hyb_srq *srq, u64 key,
+static int hyb_srq_copy_resp(struct hyb_srq *srq, u64 key,
 			     struct ib_udata *udata)
 {
 	struct siw_uresp_create_srq resp = {
@@ -199,7 +199,7 @@ static int hyb_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	INIT_DELAYED_WORK(&srq->poll, hyb_srq_poll_work);
 	attr->max_wr = size;
 
-	err = udata ? hyb_srq_tell_user(srq, key, udata) : 0;
+	err = udata ? hyb_srq_copy_resp(srq, key, udata) : 0;
 	if (err)
 		goto err_ring;
 	return 0;

@@ -559,8 +559,8 @@ static bool hyb_tx_start(struct hyb_qp *qp)
 {
 	struct hyb_tx *tx = &qp->tx;
 
-	tx->turn = !tx->turn;
-	if (tx->turn && hyb_tx_start_rresp(tx))
+	tx->rresp_first = !tx->rresp_first;
+	if (tx->rresp_first && hyb_tx_start_rresp(tx))
 		return true;
 	return hyb_tx_start_sqe(qp) ||
 	       (!tx->term_len && hyb_tx_start_rresp(tx));

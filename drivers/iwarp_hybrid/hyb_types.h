@@ -287,7 +287,7 @@ struct hyb_tx_left {
  * @tracked: packets are seen on their way to IP
  * @lend: packets with memory of requests, from the first of them on
  * @contig: the FPDU being laid out has its markers after the PAD
- * @turn: Read Responses and send queue take turns
+ * @rresp_first: Read Responses go before the send queue; alternates
  * @rtr: ready-to-receive message to send first
  * @msn: next message number per untagged queue
  * @busy: message in progress
@@ -338,7 +338,7 @@ struct hyb_tx {
 	struct hyb_lend *lend;
 	struct hyb_sg sg;
 	bool held;
-	bool turn;
+	bool rresp_first;
 	enum mpa_rtr rtr;
 	u32 msn[DDP_QN_COUNT];
 

@@ -115,7 +115,7 @@ enum mpa_want {
 
 /**
  * struct mpa_limits - what the local side can and wants
- * @ird: inbound reads it can take; set it to the ULP's wish before replying
+ * @ird: inbound reads it can take; set it to the number that the ULP requests before replying
  * @ord: outbound reads it wants
  * @markers: markers
  * @ivl: marker interval that an initiator proposes, see mpa_ivl_valid()

@@ -226,7 +226,7 @@ static inline bool hyb_off_places(const struct hyb_off *off)
 
 #define hyb_off_stop(off) ((void)(off))
 #define hyb_off_passed(off, seq, nic) ((void)(off))
-#define hyb_off_lied(qp) ((void)(qp))
+#define hyb_off_mismatch(qp) ((void)(qp))
 #define hyb_off_rx_at(qp, off, seq, pos) ((void)(qp))
 #define hyb_off_place(qp, mem, stag, to, len, what) ((void)(qp))
 

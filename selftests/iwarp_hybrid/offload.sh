@@ -317,7 +317,7 @@ liar() {
 	attr b verify 1
 	transfer
 	finish "transfer, the host verifies"
-	MARK[lied]=$(stat b nic_rx_lied)
+	MARK[mismatch]=$(stat b nic_rx_mismatch)
 	klog_allow "passed an FPDU with a bad CRC"
 	knob b fault_verdict 1000000
 	knob a fault_corrupt 3000
@@ -328,7 +328,7 @@ liar() {
 		grep -q "xfer: ok" "$XLOG"
 	ktap_check_fails "the reader sees no wrong data" grep -qi "mismatch\|differ\|wrong" "$XLOG"
 	ktap_check "the lie was noticed" \
-		test "$(stat b nic_rx_lied)" -gt "${MARK[lied]}"
+		test "$(stat b nic_rx_mismatch)" -gt "${MARK[mismatch]}"
 	knob b fault_verdict 0
 	knob a fault_corrupt 0
 	attr b verify 0
