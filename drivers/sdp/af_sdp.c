@@ -640,8 +640,8 @@ static struct sock *sdp_accept_one(struct sock *sk, struct socket *newsock,
 	struct sock *child = NULL;
 
 	*err = -EAGAIN;
-	sdp->tcp_turn = !sdp->tcp_turn;
-	if (sdp->tcp_turn)
+	sdp->tcp_next = !sdp->tcp_next;
+	if (sdp->tcp_next)
 		child = sdp_accept_dequeue(sk);
 	if (!child && sdp->tcp)
 		*err = sdp_fallback_accept(sk, newsock);

@@ -38,7 +38,7 @@ static u8 sdp_fallback_reason(int error)
 {
 	switch (error < 0 ? -error : error) {
 	case 0:
-		return SDP_TCP_WISH;
+		return SDP_TCP_REQUESTED;
 	case ENODEV:
 	case ENETUNREACH:
 	case ENETDOWN:
@@ -85,7 +85,7 @@ const char *sdp_fallback_reason_name(const struct sock *sk)
 		[SDP_TCP_RESET] = "reset",
 		[SDP_TCP_OTHER] = "other",
 		[SDP_TCP_RECENT] = "recent",
-		[SDP_TCP_WISH] = "wish",
+		[SDP_TCP_REQUESTED] = "requested",
 	};
 
 	return sdp_sk(sk)->tcp_on ? names[sdp_sk(sk)->tcp_reason] : NULL;
@@ -457,7 +457,7 @@ static bool sdp_fallback_take_over(struct sock *sk, int error)
 	SOCK_INODE(tcp)->i_ino = SOCK_INODE(sock)->i_ino;
 	tcp->file = sock->file;
 	sdp_sk(sk)->tcp_reason = reason;
-	if (reason != SDP_TCP_WISH)
+	if (reason != SDP_TCP_REQUESTED)
 		this_cpu_inc(sdp_pernet(sock_net(sk))->mib->mibs[id]);
 	trace_sdp_tcp(sk, reason, error);
 	/* pairs with sdp_fallback_on() in calls that still use the old operations */
@@ -474,7 +474,7 @@ static bool sdp_fallback_take_over(struct sock *sk, int error)
  * sdp_fallback_turn - make a socket that is not connected a TCP socket for good
  * @sk: SDP socket, locked, in state CLOSE, or in SYN_SENT without a connection
  * @share: a device may have its port a little longer
- * @error: why, an errno; 0: the program wishes it
+ * @error: why, an errno; 0: the program requests it
  *
  * Context: process, that of the program.
  *

@@ -3,7 +3,7 @@
  * Choice of a connection's flow control: the request, the abilities of the devices
  * and of the peer, and the result. Refers to the other sdp_fc_*.c, and calls sdp_ring.c.
  *
- * The active side offers in its Hello what it wishes for and, after that,
+ * The active side offers in its Hello what it requests and, after that,
  * what it would take instead; the passive side takes the best of it that it
  * does not refuse. The fallback is credit, which every peer knows.
  * Documentation/wire.rst, Extensions.

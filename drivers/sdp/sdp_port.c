@@ -473,13 +473,13 @@ static void sdp_port_leave(struct sdp_sock *sdp)
  */
 static void sdp_port_leave_all(struct sdp_port *port, struct list_head *socks)
 {
-	LIST_HEAD(told);
+	LIST_HEAD(left);
 	int n = 0;
 
 	lockdep_assert_held(&port->lock);
 	while (!list_empty(socks)) {
-		list_move_tail(socks->next, &told);
-		sdp_port_leave(list_last_entry(&told, struct sdp_sock,
+		list_move_tail(socks->next, &left);
+		sdp_port_leave(list_last_entry(&left, struct sdp_sock,
 					       port_node));
 		if (++n % SDP_PORT_BATCH)
 			continue;
@@ -487,7 +487,7 @@ static void sdp_port_leave_all(struct sdp_port *port, struct list_head *socks)
 		cond_resched();
 		spin_lock_bh(&port->lock);
 	}
-	list_splice(&told, socks);
+	list_splice(&left, socks);
 }
 
 /**

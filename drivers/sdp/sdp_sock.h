@@ -78,7 +78,7 @@ struct sdp_sock {
 	u8 tcp_learn;			/* enum sdp_learn */
 	struct sdp_recent_key tcp_key;	/* of connect() */
 	bool tcp_on;			/* the file is that of tcp */
-	bool tcp_turn;			/* turn of TCP in accept() */
+	bool tcp_next;			/* the next accept() asks TCP first */
 	struct socket *tcp;		/* set once, until release */
 	struct sock *tcp_sk;		/* of tcp, with a reference, to the end */
 	wait_queue_entry_t tcp_bridge;	/* from its queue to ours */

@@ -233,7 +233,7 @@ static enum sdp_wire_err sdp_check_urgent(const struct sdp_msg *m,
  * @m: result, complete when %SDP_WIRE_OK is returned; @m->h whenever the
  *	message has a BSDH at all
  *
- * MSeq, MSeqAck and Bufs are returned, but only the connection can judge them.
+ * MSeq, MSeqAck and Bufs are returned, but only the connection can check them.
  *
  * Return: %SDP_WIRE_OK, or what is wrong.
  */
@@ -341,7 +341,7 @@ u32 sdp_build_msg(u8 *p, const struct sdp_msg *m)
  * @acked: MSeqAck of the previous message; at most 65535 messages follow it
  * @m: result, a Ring message without Bufs and Freed
  *
- * MSeqAck can only be judged by the connection.
+ * MSeqAck can only be checked by the connection.
  *
  * Return: %SDP_WIRE_OK, or what is wrong.
  */

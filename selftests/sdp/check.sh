@@ -100,7 +100,7 @@ ktap_is "a closed standard output is a failure" $? 1
 wait "$BG_PID"
 ktap_is "no output goes to the server" "$(stat -c %s /run/check.got)" 0
 rm /run/check.got
-# Wishes that cannot be met, and who cannot
+# Requests that cannot be met
 in_a sysctl -qw net.sdp.flow_control=rdma
 in_b sysctl -qw net.sdp.flow_control=credit
 answer 0 policy ok "^link verbs .policy., flow control credit .peer.$" 10.0.0.2:7001

@@ -694,7 +694,7 @@ def reasons():
     with sdp("b") as l:
         l.setsockopt(SOL_SDP, SDP_FALLBACK, ONLY)
         listener(l, B, new_port())
-        same("as it was wished", shown("b", port), [("LISTEN", "wish")])
+        same("as it was requested", shown("b", port), [("LISTEN", "requested")])
     with listener(sdp("b"), B, new_port()), sdp("a") as c:
         c.connect((B, port))
         same("SDP is no TCP", shown("a", port), [("ESTAB", None)])

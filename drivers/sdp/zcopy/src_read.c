@@ -435,7 +435,7 @@ static bool sdp_zc_tx_wait(struct sdp_conn *conn)
 	u64 us = READ_ONCE(sn->sysctl_zcopy_wait);
 	ktime_t limit = ns_to_ktime(us * NSEC_PER_USEC);
 	struct sdp_zc_look look = {
-		.end = jiffies + sdp_zc_patience(conn, false),
+		.end = jiffies + sdp_zc_timeout(conn, false),
 	};
 	u64 sent;
 	int ret;

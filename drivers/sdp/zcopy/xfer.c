@@ -223,7 +223,7 @@ static bool sdp_zc_idle(const struct sdp_conn *conn,
 }
 
 /**
- * sdp_zc_patience - how long to wait for the peer or the device
+ * sdp_zc_timeout - how long to wait for the peer or the device
  * @conn: connection
  * @reads: for a receive, else for a send
  *
@@ -231,7 +231,7 @@ static bool sdp_zc_idle(const struct sdp_conn *conn,
  *
  * Return: jiffies.
  */
-long sdp_zc_patience(const struct sdp_conn *conn, bool reads)
+long sdp_zc_timeout(const struct sdp_conn *conn, bool reads)
 {
 	const struct sock *sk = conn->sk;
 	long limit = READ_ONCE(sdp_pernet(sock_net(sk))->sysctl_fin_timeout) * HZ;
@@ -256,7 +256,7 @@ long sdp_zc_patience(const struct sdp_conn *conn, bool reads)
 void sdp_zc_wait_peer(struct sdp_conn *conn, bool reads,
 		      bool (*over)(const struct sdp_conn *conn))
 {
-	long limit = sdp_zc_patience(conn, reads), left;
+	long limit = sdp_zc_timeout(conn, reads), left;
 
 	/* uninterruptible: the answer may be on its way to a killed process */
 	if (wait_event_timeout(conn->wait, over(conn), min(limit, HZ / 2)))

@@ -348,7 +348,7 @@ void sdp_zc_inv_wr(struct sdp_zc_region *r, struct ib_send_wr *wr);
 bool sdp_zc_post(struct sdp_conn *conn, struct sdp_zc_region *r,
 		 const struct ib_send_wr *wr);
 void sdp_zc_enter(struct sdp_conn *conn);
-long sdp_zc_patience(const struct sdp_conn *conn, bool reads);
+long sdp_zc_timeout(const struct sdp_conn *conn, bool reads);
 void sdp_zc_wait_peer(struct sdp_conn *conn, bool reads,
 		      bool (*over)(const struct sdp_conn *conn));
 bool sdp_zc_leave(struct sdp_conn *conn, struct sdp_zc_region *r);

@@ -91,7 +91,7 @@
 #define SDP_TCP_RESET		7	/* the peer or the device ended the attempt */
 #define SDP_TCP_OTHER		8	/* another error */
 #define SDP_TCP_RECENT		9	/* TCP answered there, and SDP did not, just before */
-#define SDP_TCP_WISH		10	/* SDP_FALLBACK_ONLY; not counted */
+#define SDP_TCP_REQUESTED	10	/* SDP_FALLBACK_ONLY; not counted */
 
 /* Values of sdp_info.link. */
 #define SDP_LINK_NONE		0	/* no connection */
