@@ -115,6 +115,8 @@ printf '%s\n' "${user_c[@]}" | on_all clang-format --dry-run -Werror 2>&1 |
 	grep -E 'error:|warning:' | verdict "clang-format, user space"
 
 "$here/check-docs.sh" 2>&1 | verdict "documentation"
+{ "$here/htmldocs.sh" "$build" 2>&1 >/dev/null || echo "scripts/htmldocs.sh fails"; } |
+	verdict "documentation, HTML"
 
 "$here/check-prose.py" 2>&1 | verdict "prose"
 # make lint BASE=COMMIT: the subjects of the commits that follow it
