@@ -789,17 +789,20 @@ def find_tests(tree, wanted, long, debug, lanes):
 
 
 def share(tests, part):
-    """Of these tests the part: "1/3" is every third one, from the first on"""
+    """Of these tests the part: "1/3" is every third one, from the first on, and those of
+    the runner itself, which each part has
+    """
     match = re.fullmatch(r"([1-9]\d?)/([1-9]\d?)", part)
     if not match or int(match[1]) > int(match[2]):
         sys.exit(f"PART={part}: a part of the tests is, for example, 1/2 or 2/2")
     first, parts = int(match[1]), int(match[2])
-    picked = tests[first - 1::parts]
+    own = [t for t in tests if t["name"].startswith("vm/")]
+    picked = [t for t in tests if t not in own][first - 1::parts]
     if not picked:
         sys.exit(f"PART={part}: there are fewer tests than parts, set TESTS to more of them")
     if parts > 1:
         print(f"# part {first} of {parts}", flush=True)
-    return picked
+    return own + picked
 
 
 def main():
