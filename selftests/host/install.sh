@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Installation in the two ways that the README names: "make install", and DKMS. Into
+# Installation in the two ways that the documents name: "make install", and DKMS. Into
 # directories of its own; the modules that DKMS builds are loaded in a guest. Run by
 # scripts/check.sh --long, and alone, without arguments.
 set -u

@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The README's commands for a real machine, as they stand there, in a fresh Debian 12 and
-# 13: those of make and apt in a chroot, with the release's own compiler and lintian; the
-# others in a virtual machine with that disk, the release's kernel and systemd as init. It
-# prints the seconds that they took, and judges none. Run by scripts/check.sh --long, and
-# alone, without arguments. RELEASES: the releases to test.
+# The commands for a real machine of the README, then of the first steps in deployment.rst,
+# as they stand there, in a fresh Debian 12 and 13: those of make and apt in a chroot, with
+# the release's own compiler and lintian; the others in a virtual machine with that disk,
+# the release's kernel and systemd as init. It prints the seconds that they took, and judges
+# none. Run by scripts/check.sh --long, and alone, without arguments. RELEASES: the releases
+# to test.
 set -u
 
 # shellcheck source=selftests/host/tap.bash
@@ -46,9 +47,11 @@ debian() {
 	in_root apt-get -q -d install $FETCH
 }
 
-# commands: those of the README, in the chapter for a real machine
+# commands: those of the README, in the chapter for a real machine, and of the first steps
 commands() {
 	sed -n '/^Use it on a real machine/,/^Limits/p' "$TOP/README.rst" >"$WORK/chapter.rst"
+	sed -n '/^First steps/,/^Packages/p' "$TOP/Documentation/deployment.rst" \
+		>>"$WORK/chapter.rst"
 	in_document "$WORK/chapter.rst"
 }
 
@@ -160,7 +163,7 @@ release() {
 	rm -rf "$ROOT"
 }
 
-check "the README has commands" [ "$(commands | wc -l)" -ge 8 ]
+check "the documents have commands" [ "$(commands | wc -l)" -ge 8 ]
 for suite in ${RELEASES:-bookworm trixie}; do
 	release "$suite"
 done

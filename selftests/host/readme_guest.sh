@@ -64,7 +64,7 @@ serve() {
 	check "$1" soon listens "$2"
 }
 
-# one COMMAND: of the README
+# one COMMAND: of the documents
 one() {
 	case $1 in
 	*"systemctl enable --now sdp@"*)

@@ -90,10 +90,9 @@ sdp/recipes	perf record -a -g -F 1999 -- sdpbench -T bw -S 64K SERVER
 sdp/recipes	perf report --no-children --sort dso,symbol
 sdp/recipes	perf script | selftests/bench/perf_flame.py > flame.svg
 host/demo	make demo
-host/demo	make demo-filters
 host/readme	apt build-dep . && make deb
-host/readme	apt install ./build/deb/*.deb linux-headers-amd64
-host/readme	apt install iperf3 redis-server
+host/readme	apt install ./build/deb/*.deb linux-headers-amd64 iperf3
+host/readme	apt install redis-server
 host/packages	apt install ./iwarp-sdp-dkms_*.deb ./sdp-tools_*.deb linux-headers-amd64
 host/readme	systemctl enable --now sdp@eth0
 host/readme	systemctl enable --now sdp@lo
