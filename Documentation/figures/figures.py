@@ -157,9 +157,41 @@ def send():
     return f
 
 
+def receive():
+    """One segment that arrives, over both links"""
+    f = Figure(700, 496, "One segment, over both links")
+    f.box(200, 10, 300, 40, "TCP queues the segment", "hyb_tcp_data_ready(), softirq", "k")
+    f.arrow(350, 50, 350, 68)
+    f.box(200, 68, 300, 40, "a cursor walks over TCP's queue", "hyb_rx_walk()")
+    f.arrow(350, 108, 350, 126)
+    f.box(200, 126, 300, 40, "one FPDU: CRC, markers, headers", "hyb_rx_fpdu()")
+    f.arrow(300, 166, 150, 195)
+    f.arrow(400, 166, 550, 195)
+    f.text(60, 186, "verbs link", "s")
+    f.text(570, 186, "shared link", "s")
+    left = [("copy into a posted receive", "hyb_rx_send()"),
+            ("completion: check BSDH", "sdp_verbs_rx_done()"),
+            ("queue the buffer", "sdp_verbs_queue(); small ones are copied")]
+    right = [("collect the pieces of payload", "hyb_rx_shared()"),
+             ("gather and check BSDH", "sdp_shared_rx()"),
+             ("take references to the pages", "sdp_pages_add()")]
+    for x, column in ((20, left), (420, right)):
+        for i, (text, note) in enumerate(column):
+            y = 195 + 62 * i
+            f.box(x, y, 260, 44, text, note, "n" if "copy" in text else "")
+            f.arrow(x + 130, y + 44, x + 130, y + 62)
+    f.box(20, 381, 660, 32, "wake the reader", kind="k")
+    f.arrow(350, 413, 350, 431)
+    f.box(20, 431, 660, 36, "recvmsg() copies to the program",
+          "sdp_verbs_copy(), sdp_shared_copy()", "n")
+    f.text(350, 486, "coloured: copies of the payload", "s", "middle")
+    return f
+
+
 def main():
     bad = 0
-    for name, figure in (("layers", layers), ("connect", connect), ("send", send)):
+    for name, figure in (("layers", layers), ("connect", connect), ("send", send),
+                         ("receive", receive)):
         path = os.path.join(HERE, name + ".svg")
         new = figure().svg()
         if "-c" in sys.argv[1:]:
