@@ -31,15 +31,15 @@ static bool hnic_allowed(struct device *dev)
 	return ns_capable(dev_net(to_net_dev(dev))->user_ns, CAP_NET_ADMIN);
 }
 
-/* As for rps_cpus: the namespace's owner has no say in where the kernel's threads run */
+/* As for rps_cpus: the owner of a user namespace may not choose the CPUs of kernel threads */
 static bool hnic_cpus_allowed(void)
 {
 	return capable(CAP_NET_ADMIN);
 }
 
 /*
- * Tell an administrator, who sees EINVAL alone, what a file takes; not the owner of a user
- * namespace, who cannot read the log, and would use up what all others may write there.
+ * Log the valid range, as an administrator sees only EINVAL. The owner of a user namespace
+ * cannot read the log, and would use up the rate limit that all namespaces share.
  */
 static int hnic_refused(struct device *dev, const char *name, const char *what,
 			u32 min, u32 max)

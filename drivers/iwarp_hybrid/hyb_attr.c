@@ -54,7 +54,7 @@ static const char *const hyb_pay_names[HYB_PAY_MODES] = {
 	[HYB_PAY_REF] = "reference",
 };
 
-/* Truth in one word: kstrtobool() takes all that begins like one of these */
+/* Parse exactly one of these words: kstrtobool() ignores what follows the first letters */
 static int hyb_bool_parse(const char *buf, bool *val)
 {
 	static const char *const words[] = { "0", "1", "n", "y", "off", "on" };

@@ -36,7 +36,8 @@ static bool hyb_fast_tx_off(const struct hyb_off *off)
  * @left: bytes that follow these
  * @hdr: header of a segment
  * @hdr_len: its bytes
- * @at: tagged or message offset of the next byte, which the others differ in
+ * @at: tagged or message offset of the next byte; headers of the next segments
+ *	differ from @hdr only in this
  */
 struct hyb_fast_src {
 	struct hyb_mem *mem;
@@ -57,7 +58,7 @@ static void hyb_fast_put_hdr(const struct hyb_fast_src *src, u8 *hdr)
 		ddp_next_untagged(hdr, src->hdr, src->at);
 }
 
-/* Where the payload is but for the first @done bytes; in *@n how many stand there */
+/* Address of the payload after the first @done bytes; limits *@n to the contiguous bytes there */
 static const void *hyb_fast_at(const struct hyb_fast_src *src, u32 done,
 			       u32 *n)
 {
@@ -66,9 +67,9 @@ static const void *hyb_fast_at(const struct hyb_fast_src *src, u32 done,
 }
 
 /*
- * Lay out an FPDU at @start but for its CRC; returns its bytes. Of those that fill
- * a segment the ways below are for the most: nothing else is in them, so that the
- * compiler has registers enough.
+ * Lay out an FPDU at @start but for its CRC; returns its bytes. The functions
+ * below lay out most FPDUs that fill a segment. They do nothing else, so that the
+ * compiler has enough registers.
  */
 static noinline u32 hyb_fast_any(struct hyb_tx *tx,
 				 const struct hyb_fast_src *src, u8 *start,
@@ -159,8 +160,9 @@ static void hyb_fast_lay(struct hyb_qp *qp, const struct hyb_fast_src *src,
 }
 
 /*
- * Segments that fill the TCP segments they are in, none of them the last of the
- * message; the region is held. Returns how many, and counts them in *@src.
+ * Lay out segments that fill their TCP segments, but not the last one of the
+ * message. The region is held. Advances *@src and returns the number of
+ * segments.
  */
 static u32 hyb_fast_segs(struct hyb_qp *qp, struct hyb_fast_src *src, u64 end)
 {
@@ -184,8 +186,8 @@ static u32 hyb_fast_segs(struct hyb_qp *qp, struct hyb_fast_src *src, u64 end)
 }
 
 /*
- * Not what a NIC lays out in another way, nor what is short. Records for a NIC take locks
- * and memory, which may sleep with PREEMPT_RT, but not while a region is held.
+ * Excludes short messages, and those that are laid out for a NIC. Records for a NIC take
+ * locks and memory, which may sleep with PREEMPT_RT, but not while a region is held.
  */
 static bool hyb_fast_may(const struct hyb_qp *qp, u32 left, u64 end)
 {
@@ -303,16 +305,16 @@ static_assert(sizeof(struct hyb_fast_head) ==
 
 /**
  * struct hyb_fast - FPDUs on the fast path
- * @p: first byte of payload of the one at hand
+ * @p: first byte of payload of the current FPDU
  * @len: its bytes of payload
  * @to_mark: bytes to the next marker
- * @held: region that the last Write went to, held from there on; or NULL. As a
- *	  rule the next one goes there, too, and what is right is known already.
+ * @held: region of the last Write, held since then; or NULL. The next Write
+ *	  usually has the same region, whose access rights are checked already.
  *	  It is hyb_rx.sink, whose reference keeps it. A task that invalidates it
  *	  spins until it is released, at the end of hyb_fast_rx(): nothing in
  *	  between may invalidate, complete a request, or sleep.
- * @stag: by which it was named
- * @from: tagged offset
+ * @stag: STag of the last Write
+ * @from: tagged offset of the first Write to @held
  * @span: bytes from there to the end of the region
  */
 struct hyb_fast {
@@ -338,7 +340,7 @@ void hyb_fast_forget(struct hyb_rx *rx)
 	rx->sink = NULL;
 }
 
-/* To a region in pieces: the payload but for the first @done bytes */
+/* Copy the payload without its first @done bytes to a region of several pieces */
 static noinline void hyb_fast_put_rest(struct hyb_rx *rx, struct hyb_fast *q,
 				       struct hyb_mem *mem, u64 to, u32 done)
 {

@@ -10,8 +10,8 @@
  * A request is complete when it is acknowledged and no packet before its end has a
  * token.
  *
- * Packets get it between TCP and IP, before anybody else has them; those which are
- * sent again share it with the first ones.
+ * Packets get the token between TCP and IP, before any other code can reference them. A
+ * retransmission shares the token of the first transmission.
  *
  * Calls hyb_sched.c.
  */

@@ -60,7 +60,7 @@ static void hyb_mem_free_pages(struct hyb_mem *mem)
 	kvfree(mem->page);
 }
 
-/* As many as a user requests: no log of each that cannot be had */
+/* A user chooses the number of pages, so a failure must not fill the log */
 static void **hyb_mem_alloc_pages(size_t pages)
 {
 	return kvmalloc_array(pages, sizeof(void *),

@@ -31,7 +31,7 @@
 #include "compat.h"
 #include "hyb_off_priv.h"
 
-/* Where the payload is */
+/* Position of the payload in a packet */
 struct hyb_off_payload {
 	u32 off;
 	u32 len;
@@ -39,8 +39,9 @@ struct hyb_off_payload {
 };
 
 /*
- * Is this a packet of TCP as it was made, but for addresses and ports? Else it
- * is wrapped into something, or a part of one. VLAN tags do not count.
+ * Is this a whole packet of TCP without encapsulation? Addresses and ports may
+ * have been translated, and VLAN tags may have been added. Otherwise it is
+ * encapsulated or a fragment.
  */
 static bool hyb_off_plain(const struct sk_buff *skb)
 {
@@ -57,7 +58,10 @@ static bool hyb_off_plain(const struct sk_buff *skb)
 	}
 }
 
-/* Is it a part of a packet of TCP? IP has computed the checksum before: it is too late. */
+/*
+ * Is it a fragment of a packet of TCP? IP has computed the checksum before it split the packet,
+ * so the payload must not change any more.
+ */
 static bool hyb_off_cut(const struct sk_buff *skb)
 {
 	const struct frag_hdr *fh;

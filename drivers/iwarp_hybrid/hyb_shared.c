@@ -90,7 +90,7 @@ static bool hyb_shared_alloc_tables(struct hyb_qp *qp)
 	return true;
 }
 
-/* Is there a place for one more message, or can there be one? */
+/* Ensure that there is a place for one more message; returns false without memory */
 static bool hyb_shared_place_left(struct hyb_qp *qp)
 {
 	struct hyb_shared *sh = qp->shared;

@@ -767,9 +767,9 @@ void hyb_tx_run(struct hyb_qp *qp)
 	struct hyb_tx *tx = &qp->tx;
 
 	/*
-	 * FPDUs that are laid out have been completed: they go out in any case. So does
-	 * a Terminate, unless it would come into the middle of a message: the
-	 * upper layer hears of the error first, and may have closed already.
+	 * FPDUs that are laid out have been completed, so they are sent in any case. A
+	 * Terminate is sent as well, unless it would end up in the middle of a message.
+	 * The upper layer learns of the error before that, and may have closed already.
 	 */
 	if (hyb_qp_state(qp) == HYB_QP_ERROR &&
 	    (!tx->term_len || tx->busy != HYB_TX_NONE))

@@ -429,9 +429,10 @@ struct hyb_cur {
  *	     without memory for a shared link, see hyb_shared.run
  * @stopped: an error was found, the peer's stream is no longer processed
  * @eof: end of stream was reported
- * @waiting: nothing was taken since the pause began
- * @fin_waits: nor since the peer's FIN came
- * @since: when that was, the later of both
+ * @waiting: no byte of the stream was consumed since the pause began
+ * @fin_waits: the peer's FIN has arrived during the pause
+ * @since: jiffies when the pause began, or when the FIN was first seen if that was
+ *	later
  * @msn: expected message number per untagged queue
  * @rtr_send: an empty Send at the start of the stream is no message
  * @written: payload bytes of the last Write; 0 after its Immediate Data

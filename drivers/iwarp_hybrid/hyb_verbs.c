@@ -120,9 +120,9 @@ static int hyb_query_gid(struct ib_device *ibdev, u32 port, int index,
 }
 
 /*
- * The net device is not entered into the core's table, but told here: another
- * driver with the same driver_id (siw) looks that table up in its own net
- * device notifier and would take our devices for its own.
+ * Return the net device here instead of entering it into the core's table: siw
+ * has the same driver_id, looks up that table in its net device notifier, and
+ * would take devices of this driver for its own.
  */
 static struct net_device *hyb_get_netdev(struct ib_device *ibdev, u32 port)
 {

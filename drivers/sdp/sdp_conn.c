@@ -566,7 +566,7 @@ int sdp_conn_fault_in(struct sock *sk, struct iov_iter *from, size_t len)
 }
 
 /**
- * sdp_conn_push - send what TCP_CORK or MSG_MORE held back
+ * sdp_conn_push - send data that TCP_CORK or MSG_MORE has delayed
  * @sk: socket, locked
  *
  * Return: 0.

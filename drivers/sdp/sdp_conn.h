@@ -42,7 +42,7 @@ enum sdp_ctl {
 	SDP_CTL_OOB_PEND,	/* flag for the next message of any kind */
 	SDP_CTL_SETTLE,		/* verbs link: which messages are complete? */
 	SDP_CTL_KEEPALIVE,	/* does the peer live? */
-	SDP_CTL_PUSH,		/* shared link: send what was held back */
+	SDP_CTL_PUSH,		/* shared link: send data that was delayed */
 };
 
 /* Which message a bit of tx_ctl asks for, in the order in which they go. */

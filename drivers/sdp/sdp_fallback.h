@@ -30,8 +30,9 @@ static inline struct socket *sdp_fallback_on(const struct sock *sk)
 }
 
 /*
- * The same for a call that waited at the socket when it had been disconnected @dis
- * times: a connection that has come since is none of its business.
+ * As sdp_fallback_on(), for a call that has slept. @dis is sk_disconnects from
+ * before it slept: returns NULL if the socket was disconnected since, as the call
+ * must not continue on a new connection.
  */
 static inline struct socket *sdp_fallback_goes_on(const struct sock *sk, int dis)
 {

@@ -133,9 +133,9 @@ struct sdp_net {
 	struct sdp_recent recent[SDP_RECENT];
 };
 
-/* net.sdp.credit_update: when the peer hears of receives that are free again */
+/* net.sdp.credit_update: when to advertise receives that are free again */
 enum sdp_update {
-	SDP_UPDATE_THIRD,		/* a third of what it knows of is used */
+	SDP_UPDATE_THIRD,		/* the peer has used a third of its credits */
 	SDP_UPDATE_HALF,
 	SDP_UPDATE_EACH,		/* at once */
 };

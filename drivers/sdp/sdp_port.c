@@ -95,7 +95,7 @@ static bool sdp_port_share(const struct sock *a, const struct sock *b)
 	       uid_eq(sk_uid((struct sock *)a), sk_uid((struct sock *)b));
 }
 
-/* Does a socket with the number of @addr, and those of its kind, keep it from @sk? */
+/* Does @o, which is bound to the port of @addr, prevent @sk from binding to @addr? */
 static bool sdp_port_clash(const struct sock *sk, const union sdp_addr *addr,
 			   const struct sdp_sock *o, bool shares)
 {

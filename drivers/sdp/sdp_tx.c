@@ -167,8 +167,8 @@ static bool sdp_tx_corked(const struct sock *sk, int flags)
 }
 
 /*
- * Part of sendmsg that runs once per piece; returns < 0 to stop, also when the
- * socket has been disconnected since @dis: another connection is none of its business.
+ * Send one piece of a message. Returns < 0 to stop. It also stops when the socket was
+ * disconnected since @dis, since the message must not continue on a new connection.
  */
 static int sdp_send_piece(struct sock *sk, struct msghdr *msg, int flags,
 			  long *timeo, int dis)
@@ -201,7 +201,7 @@ static int sdp_send_piece(struct sock *sk, struct msghdr *msg, int flags,
 	return sdp_tx_wait(sk, timeo, n == -ENOMEM);
 }
 
-/* A send that the program would rather not have copied, where nothing else is */
+/* Count a send that exceeds the zero copy threshold on a connection that can only copy */
 static void sdp_tx_count_large(struct sock *sk, struct msghdr *msg)
 {
 	const struct sdp_conn *conn = sdp_sk(sk)->conn;
@@ -250,7 +250,7 @@ static int sdp_sendmsg_locked(struct sock *sk, struct msghdr *msg)
 		err = 0;
 	}
 	conn = sdp_sk(sk)->conn;
-	/* a send of nothing lets what is held back wait, as TCP does */
+	/* as with TCP, an empty send does not release data that waits for more */
 	if (conn && (copied || err))
 		conn->link->sent(conn, copied && !err &&
 				 sdp_tx_corked(sk, flags));
@@ -263,7 +263,7 @@ static int sdp_sendmsg_locked(struct sock *sk, struct msghdr *msg)
 	if (!err)
 		return 0;
 error:
-	/* nothing is wrong, the caller goes on with TCP */
+	/* no error: the caller continues with TCP */
 	if (sdp_fallback_goes_on(sk, dis))
 		return err;
 	return sk_stream_error(sk, flags, err);

@@ -287,9 +287,9 @@ u32 sdp_verbs_copy(struct sock *sk, u32 seq, u32 len, struct iov_iter *to)
 }
 
 /*
- * A peer that has used up what we told it, although we keep reading, could
- * send faster: give it half as many receives again, up to rmem's maximum. As
- * TCP does, leave a size alone that the program has chosen.
+ * If the peer has used all advertised receives although the program keeps
+ * reading, it could send faster. Add half as many receives, up to the maximum
+ * of rmem. As TCP does, keep a size that the program has chosen.
  */
 static void sdp_verbs_rx_grow(struct sock *sk, struct sdp_conn *conn)
 {

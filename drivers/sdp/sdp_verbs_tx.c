@@ -55,10 +55,10 @@ static bool sdp_verbs_watched(const struct sdp_conn *conn)
  * (net.sdp.signal_every), and so often that three quarters of the send buffer come free
  * without it. Acknowledged data counts as free anyway.
  *
- * siw gives TCP the pages of long Sends that do not ask, and says that they are
- * complete before they are acknowledged. That of the payload is not used again
- * meanwhile, but the place of a header of its own is. And memory that is not
- * ours (@ref) is wanted back, also when nothing else is sent.
+ * siw passes the pages of long unsignalled Sends to TCP by reference, and completes
+ * such a Send before the peer acknowledges it. Payload memory is not reused until then,
+ * but the slot of a separate header (@own) is. Memory of the program (@ref) has to
+ * return even if nothing else is sent.
  */
 static bool sdp_verbs_signal(struct sdp_conn *conn, u8 mid, u32 payload, bool own,
 			     bool ref)

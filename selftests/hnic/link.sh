@@ -128,11 +128,11 @@ tells() {
 	local before
 
 	before=$(dmesg | grep -cF "ha: $1 $3")
-	refused_and_told() {
+	refused_and_logged() {
 		set_knob "$1" "$2" 2>/dev/null
 		[ "$(dmesg | grep -cF "ha: $1 $3")" -gt "$before" ]
 	}
-	ktap_check "the log says: $1 $3" wait_for 20 refused_and_told "$@"
+	ktap_check "the log says: $1 $3" wait_for 20 refused_and_logged "$@"
 }
 
 cpus=$(</sys/devices/system/cpu/possible)

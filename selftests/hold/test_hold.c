@@ -6,19 +6,19 @@
  *	modprobe test_hold symbol=FUNCTION comm=TASK [ms=MOST] [times=0] [behind=1 | asleep=1]
  *		[also=FUNCTION [null=1]] [ret=VALUE [late=1]]
  *
- * The first tasks whose name begins like that, as many as "times" says, stop before
- * FUNCTION or, with "behind", after it, until "go" is written, but no longer than MOST.
- * "hits" counts those that have come. All are in /sys/module/test_hold/parameters;
- * times may be written, too.
+ * Tasks whose name begins with TASK stop before FUNCTION or, with "behind", after it. They
+ * stop until "go" is written, but at most MOST milliseconds. "times" limits how many tasks
+ * stop, and "hits" counts them. All parameters are in /sys/module/test_hold/parameters;
+ * "times" may be written, too.
  *
- * They spin: a probe must not sleep. Nothing that waits for readers of RCU gets on
- * meanwhile, nor do the timers and the work of that CPU. With "asleep" they sleep,
- * before a function that may do so and takes six arguments at most. Before a function
- * like that each caller of "also" sleeps as well until "go" is written, and
- * is not counted. With "null" calls of "also" after the first hit seem to have returned NULL.
+ * The tasks spin, because a probe must not sleep. Meanwhile RCU grace periods do not end, and
+ * that CPU runs neither timers nor work. With "asleep" the tasks sleep instead. FUNCTION
+ * then must be allowed to sleep, and take at most six arguments. The same goes for "also",
+ * whose callers sleep as well until "go" is written; "hits" does not count them. With "null",
+ * calls of "also" after the first hit appear to return NULL.
  *
- * With "ret" FUNCTION is not called at all, and seems to have returned that at once, or,
- * with "late", after the sleep.
+ * With "ret" FUNCTION is not called: it appears to return VALUE at once or, with "late",
+ * after the sleep.
  */
 #include <linux/atomic.h>
 #include <linux/delay.h>

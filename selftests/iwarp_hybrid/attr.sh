@@ -48,11 +48,11 @@ tells() {
 	local before
 
 	before=$(dmesg | grep -c "rda: $1 takes: $2\$")
-	refused_and_told() {
+	refused_and_logged() {
 		put "$ATTR/$1" nonsense 2>/dev/null
 		[ "$(dmesg | grep -c "rda: $1 takes: $2\$")" -gt "$before" ]
 	}
-	ktap_check "the log says: $1 takes: $2" wait_for 20 refused_and_told "$@"
+	ktap_check "the log says: $1 takes: $2" wait_for 20 refused_and_logged "$@"
 }
 
 check_values() {

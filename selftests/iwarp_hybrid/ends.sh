@@ -184,13 +184,13 @@ times() { [ "$(grep -c "$2" "$LOG")" -eq "$1" ]; }
 
 decide() { kill -TERM "$(pgrep -x hyb-target -P "$LATE" || echo "$LATE")"; }
 
-# nobody_there: TCP has no connection there any more
-nobody_there() { [ -z "$(in_b ss -Hnt "sport = :$PORT")" ]; }
+# no_connections: TCP has no connection at the port any more
+no_connections() { [ -z "$(in_b ss -Hnt "sport = :$PORT")" ]; }
 
 asked=0
 for how in late-close late-reset; do
 	ktap_check "$how, when the program is asked" peer "$how" "$LOG" $((++asked))
-	ktap_check "$how: the connection is over" wait_for 20 nobody_there
+	ktap_check "$how: the connection is over" wait_for 20 no_connections
 	decide
 	ktap_check "$how: the program gets the event" \
 		wait_for 20 times "$asked" "rdma_accept: \|: gone"
@@ -206,7 +206,7 @@ if hold hyb_cm_qp hyb-target asleep=1 ms=60000; then
 	ktap_check "late-held: the program is about to accept" wait_for 20 is_held
 	wait "$pid"
 	ktap_is "late-held: then it is reset" $? 0
-	ktap_check "late-held: the connection is over" wait_for 20 nobody_there
+	ktap_check "late-held: the connection is over" wait_for 20 no_connections
 	hold_end
 	ktap_check "late-held: the program gets the event" \
 		wait_for 20 times "$asked" "rdma_accept: \|: gone"

@@ -41,11 +41,11 @@ tells() {
 	local before
 
 	before=$(dmesg | grep -c "rda: $1 takes: $2\$")
-	refused_and_told() {
+	refused_and_logged() {
 		attr "$1" nonsense >/dev/null
 		[ "$(dmesg | grep -c "rda: $1 takes: $2\$")" -gt "$before" ]
 	}
-	ktap_check "the log says: $1 takes: $2" wait_for 20 refused_and_told "$@"
+	ktap_check "the log says: $1 takes: $2" wait_for 20 refused_and_logged "$@"
 }
 
 # transfer WHAT: 1 MB, both ends with the settings as they are

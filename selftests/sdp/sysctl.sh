@@ -107,11 +107,11 @@ tells() {
 	local before
 
 	before=$(dmesg | grep -cF "net.sdp.$1 $3")
-	refused_and_told() {
+	refused_and_logged() {
 		set_to "$1" "$2" 2>/dev/null
 		[ "$(dmesg | grep -cF "net.sdp.$1 $3")" -gt "$before" ]
 	}
-	ktap_check "the log says: net.sdp.$1 $3" wait_for 20 refused_and_told "$@"
+	ktap_check "the log says: net.sdp.$1 $3" wait_for 20 refused_and_logged "$@"
 }
 
 tells port_offset 64512 "takes a number from 0 to 64511"

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ulp_load.ko: whose work is it? Both ends of a connection share a processor, so
- * marks tell the emulator (bench/insn_count.c) whenever the work becomes that of the
- * other end:
+ * ulp_load.ko: assign instructions to the ends of a connection. Both ends share a processor,
+ * so marks notify the emulator (bench/insn_count.c) when the processor begins to work for
+ * another end:
  *
- * - a packet is received or sent: of the end in whose network namespace;
- * - a callback of a completion begins: of the end whose queue it is of;
- * - a softirq begins: of neither end, until one of these happens; it ends: what it was before;
- * - another thread runs: of the end that woke it, or what it was when it was put aside.
+ * - a packet is received or sent: the end in whose network namespace that happens;
+ * - a callback of a completion begins: the end that owns the completion queue;
+ * - a softirq begins: neither end, until one of the events above; it ends: the end before it;
+ * - another thread runs: the end that woke it, or its own end before it was preempted.
  *
  * Programs can be distinguished, too: "a" or "b" written to the parameter "end" makes the
- * writer's network namespace that end. Then a packet and a thread of a program are of the
- * end whose namespace it is. A thread of a simulated NIC is of neither end in any case.
+ * writer's network namespace that end. Packets and threads of programs then belong to
+ * the end of their network namespace. Threads of a simulated NIC belong to neither end.
  */
 #include <linux/interrupt.h>
 #include <linux/module.h>

@@ -180,7 +180,7 @@ static void parse_use(struct parser *p, char **word, int n)
 	} else if (!strcmp(word[1], "both")) {
 		r.use = LIBSDP_BOTH;
 	} else {
-		bad(p, "\"%s\" cannot be used: sdp, tcp and both can", word[1]);
+		bad(p, "\"%s\" is not sdp, tcp or both", word[1]);
 		return;
 	}
 	if (!strcmp(word[2], "server") || !strcmp(word[2], "listen")) {
@@ -188,7 +188,7 @@ static void parse_use(struct parser *p, char **word, int n)
 	} else if (!strcmp(word[2], "client") || !strcmp(word[2], "connect")) {
 		r.role = LIBSDP_CLIENT;
 	} else {
-		bad(p, "\"%s\" is no role: server and client are", word[2]);
+		bad(p, "\"%s\" is not a role: use server or client", word[2]);
 		return;
 	}
 	if (!parse_where(p, word[4], &r))

@@ -258,7 +258,7 @@ static int which(const char *file, char **arg)
 	} else if (!strcmp(arg[0], "client")) {
 		role = LIBSDP_CLIENT;
 	} else {
-		say("\"%s\" is no role: server and client are", arg[0]);
+		say("\"%s\" is not a role: use server or client", arg[0]);
 		return EXIT_USAGE;
 	}
 	if (!parse_where(arg[2], &ss)) {

@@ -282,7 +282,7 @@ static const struct counter counters[] = {
 
 _Static_assert(ARRAY_SIZE(counters) == __SDP_MIB_MAX, "a counter has no name");
 
-/* A newer kernel may have counters that we have never heard of. */
+/* A newer kernel may have counters that this sdpstat does not know. */
 const char *counter_name(unsigned int id, char *buf, size_t len)
 {
 	if (id < ARRAY_SIZE(counters) && counters[id].name)

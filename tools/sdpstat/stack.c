@@ -252,7 +252,7 @@ static uint32_t parse_qpn(const char *arg)
 	errno = 0;
 	v = strtoul(arg, &end, 0);
 	if (errno || end == arg || *end || *arg == '-' || v > UINT32_MAX) {
-		fprintf(stderr, "sdpstat: '%s' is no number of a queue pair\n",
+		fprintf(stderr, "sdpstat: '%s' is not a queue pair number\n",
 			arg);
 		exit(2);
 	}
