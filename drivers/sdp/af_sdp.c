@@ -103,7 +103,7 @@ static void sdp_destruct(struct sock *sk)
 	WRITE_ONCE(sk->sk_wmem_queued, 0);
 	WARN_ON_ONCE(atomic_read(&sdp->tx_mem));
 	sk_sockets_allocated_dec(sk);
-	/* warns if sk_rmem_alloc is left */
+	/* warns if sk_rmem_alloc is not 0 */
 	inet_sock_destruct(sk);
 }
 
@@ -163,7 +163,10 @@ static int sdp_may_open(const struct sock *sk)
 	return sk->sk_kern_sock || sdp_sysctl_may_open(sock_net(sk)) ? 0 : -EACCES;
 }
 
-/* The rest of a socket that the Internet families have made. They free it on error. */
+/*
+ * Set up the SDP part of a socket that the Internet families have made. They free the socket on
+ * error.
+ */
 static int sdp_init_sock(struct sock *sk)
 {
 	sdp_sock_setup(sk, sk->sk_protocol);
@@ -172,7 +175,7 @@ static int sdp_init_sock(struct sock *sk)
 	return sdp_may_open(sk);
 }
 
-/* They call it when a BPF program says no to a new socket. */
+/* The Internet families call this when a BPF program rejects a new socket. */
 static void sdp_unhash(struct sock *sk)
 {
 }
@@ -245,7 +248,7 @@ static int sdp_get_addr(struct sock *sk, struct sockaddr *sa, int len,
 	memset(&in, 0, sizeof(in));
 	memcpy(&in, sa, min_t(int, len, sizeof(in)));
 	family = in.sa.sa_family;
-	/* in its place as well, for BPF programs and TCP */
+	/* also in @sa, which BPF programs and TCP read */
 	if (family == AF_SDP) {
 		family = sdp->v6 ? AF_INET6 : AF_INET;
 		sa->sa_family = family;
@@ -497,7 +500,7 @@ static int sdp_bind(struct socket *sock, struct sockaddr_unsized *uaddr,
 		err = sdp_get_addr(sk, sa, len, &addr);
 	if (err)
 		return err;
-	/* TCP asks sooner over IPv4; a scope must not reach a socket that is bound */
+	/* as TCP: IPv4 checks the address first, IPv6 checks that the socket is not bound first */
 	if (!sdp_sk(sk)->v6)
 		err = sdp_check_bind_addr(sk, &addr);
 	if (err)
@@ -585,14 +588,14 @@ static int sdp_listen_locked(struct socket *sock, int backlog)
 	WRITE_ONCE(sk->sk_shutdown, 0);
 	sdp_sock_set_state(sk, TCP_LISTEN);
 	spin_unlock_bh(&sdp->lock);
-	/* again: concurrent listeners see it now, too */
+	/* check again now that concurrent listen() calls see this listener */
 	if (sdp_port_conflict(sk, &sdp->local))
 		err = -EADDRINUSE;
 	if (!err)
 		err = sdp_port_listen(sk, backlog);
 	if (!err)
 		return 0;
-	/* TCP alone is what the program gets without us */
+	/* fall back to a listener of TCP alone */
 	if (sdp_fallback_only(sk, err))
 		err = 0;
 	sdp_cm_stop_listen(sk);
@@ -632,7 +635,7 @@ static struct sock *sdp_accept_dequeue(struct sock *sk)
 	return child ? &child->inet.sk : NULL;
 }
 
-/* Connections of SDP and TCP in turn, if there are of both. */
+/* Take connections of SDP and TCP in turn if both wait. */
 static struct sock *sdp_accept_one(struct sock *sk, struct socket *newsock,
 				   int *err)
 {
@@ -789,7 +792,7 @@ static int sdp_check_dst(struct sock *sk, union sdp_addr *dst)
 }
 
 /*
- * The attempt could not even begin: with SDP_FALLBACK it is TCP's turn, and
+ * The attempt of SDP could not begin. With SDP_FALLBACK, TCP is next:
  * sdp_connect() does the rest.
  */
 static int sdp_connect_turn(struct sock *sk, int err)
@@ -806,7 +809,7 @@ static int sdp_connect_turn(struct sock *sk, int err)
 	return SDP_CONNECT_TCP;
 }
 
-/* How long connect() may take, whatever it is at. */
+/* Start the timer that limits all of connect(). */
 static void sdp_connect_limit(struct sock *sk)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(sk));
@@ -825,8 +828,8 @@ static void sdp_connect_limit(struct sock *sk)
 }
 
 /*
- * No attempt is left. The lock was released meanwhile, so calls of other tasks may wait for
- * the end of what they took for one.
+ * No attempt is left. The lock was released meanwhile, so other tasks may have begun to
+ * wait for the end of this attempt.
  */
 static int sdp_connect_failed(struct sock *sk, int err)
 {
@@ -834,9 +837,9 @@ static int sdp_connect_failed(struct sock *sk, int err)
 	sk->sk_socket->state = SS_UNCONNECTED;
 	sdp_reset_local(sk);
 	err = sdp_connect_turn(sk, err);
-	/* not before poll() would find TCP */
+	/* only now: poll() must find TCP, if that is next, once the state is CLOSE */
 	sdp_sock_set_closed(sk);
-	/* TCP wakes them when it has begun, or they would find that it has not */
+	/* with TCP next, wake tasks only after its connect() has begun, see sdp_connect() */
 	if (err != SDP_CONNECT_TCP) {
 		sk->sk_state_change(sk);
 		if (sk->sk_err)
@@ -868,10 +871,10 @@ static int sdp_connect_start(struct socket *sock, struct sockaddr *sa, int len,
 	sdp_sock_no_filter(sk);
 	sock->state = SS_CONNECTING;
 	WRITE_ONCE(sk->sk_shutdown, 0);
-	/* of the last connection, if it was ended by connect(AF_UNSPEC) */
+	/* the error may be that of a connection that connect(AF_UNSPEC) has ended */
 	WRITE_ONCE(sk->sk_err, 0);
 	sdp_sk(sk)->user_watched = false;
-	/* without it, an error of SDP remains one */
+	/* without a TCP socket, connect() returns the error of SDP */
 	if (sdp_sk(sk)->fallback)
 		sdp_fallback_prepare(sk);
 	sdp_connect_limit(sk);
@@ -930,7 +933,10 @@ static int sdp_connect_finish(struct socket *sock, int err, long timeo, int dis)
 		sdp_disconnect(sk);
 		return err;
 	}
-	/* the signal that tells it comes before we do, as TCP's, which has one lock */
+	/*
+	 * wait until the handler has raised SIGIO, which precedes the return of connect() with
+	 * TCP
+	 */
 	spin_lock_bh(&sdp_sk(sk)->lock);
 	spin_unlock_bh(&sdp_sk(sk)->lock);
 	sock->state = SS_CONNECTED;
@@ -998,7 +1004,7 @@ static int sdp_connect(struct socket *sock, struct sockaddr_unsized *uaddr,
 		return err;
 	tcp = sdp_fallback_on(sk);
 	err = tcp->ops->connect(tcp, uaddr, len, flags);
-	/* calls of other tasks that waited for SDP go on with TCP, whatever came of it */
+	/* wake other tasks, which waited for SDP and continue with TCP even after an error */
 	sk->sk_state_change(sk);
 	return err;
 }
@@ -1055,7 +1061,7 @@ static __poll_t sdp_poll_read(struct sock *sk, __poll_t events)
 
 	if (sdp_is_readable(sk))
 		return EPOLLIN | EPOLLRDNORM;
-	/* one that wants to write leaves the data to the reader */
+	/* do not request the data for a poll that only wants to write */
 	if (events & (EPOLLIN | EPOLLRDNORM))
 		sdp_zc_poll(sk, seq);
 	return 0;
@@ -1345,7 +1351,7 @@ static void sdp_leave_orphan(struct sock *sk)
 	sock_orphan(sk);
 	spin_unlock_bh(&sdp->lock);
 	sdp_sock_stop_timer(sk);
-	/* data that came while we waited would have been a reset before */
+	/* data has arrived during the wait: reset, as if it had been there before close() */
 	if (sk->sk_state != TCP_CLOSE && sdp_unread(sk))
 		sdp_cm_abort(sk);
 	if (sk->sk_state == TCP_FIN_WAIT2 && READ_ONCE(sdp->linger2) < 0)

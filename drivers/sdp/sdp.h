@@ -93,14 +93,13 @@ struct ubuf_info;
  *	 the connection. Context: tx_lock.
  * @want_space: a writer waits: ensure that sk_write_space is called. Context:
  *	 no spinlock; the caller has a reference.
- * @full: more may not be written, whatever sk_sndbuf says. Context: any.
+ * @full: writers have to wait even if sk_sndbuf has room. Context: any.
  * @outq: bytes written and not acknowledged. Context: lock_sock.
  * @settle: start to find out what is acknowledged; true if that takes time.
  *	 NULL: known at any time. Context: lock_sock.
- * @notice: have acknowledgments noticed as they come, for a send that is timed. Context:
- *	    lock_sock.
- * @unproven: something may be unacknowledged that @outq does not know; starts to
- *	      find out, by a probe. NULL: never. Context: lock_sock.
+ * @notice: report acknowledgments as they arrive, to time a send. Context: lock_sock.
+ * @unproven: data may be unacknowledged although @outq does not count it; starts a
+ *	      probe to find out. NULL: never. Context: lock_sock.
  * @unsent: bytes written and not sent. Context: any.
  * @progress: a number that changes while payload leaves. Context: lock_sock.
  * @probed: a probe has come through, and all messages up to @mseq. Context:

@@ -26,7 +26,7 @@
 #include "sdp_trace.h"
 #include "sdp_verbs.h"
 
-#define SDP_CONNECT_TRIES	100	/* ports that look free, and are not */
+#define SDP_CONNECT_TRIES	100	/* ports that looked free but are taken */
 #define SDP_NONBLOCK_WAIT	(HZ / 50 + 1)	/* for a known address, at most */
 #define SDP_RESOLVE_MS		50	/* before the neighbour is asked again */
 #define SDP_GRACE		(5 * HZ)	/* for the peer to hang up too */
@@ -109,7 +109,7 @@ static void sdp_cm_wake_ended(struct sock *sk, bool error)
 		sk_error_report(sk);
 }
 
-/* Where data may wait in the transport: drop them, if the device can. */
+/* Reset the connection at once, dropping data that waits in the transport, if the device can. */
 static bool sdp_conn_reset(struct sdp_conn *conn)
 {
 	const struct rdma_stack_link *stack = conn->stack;
@@ -183,9 +183,9 @@ static unsigned long sdp_conn_grace(const struct sdp_conn *conn)
 }
 
 /*
- * An attempt that the peer has not answered. iw_cm_disconnect() would wait for the device to
- * give up, and so many teardowns that wait stop all others of the namespace. In state ERR
- * the device gives up at once; one that cannot get there takes its time, as it would have.
+ * Stop an attempt that the peer has not answered. iw_cm_disconnect() would wait until the
+ * device gives up, and enough waiting teardowns block all others of the namespace. In state
+ * ERR the device gives up at once. If this state change fails, the teardown waits as before.
  */
 static void sdp_conn_stop_attempt(struct sdp_conn *conn)
 {
@@ -232,19 +232,19 @@ static void sdp_conn_gone(struct sdp_conn *conn)
 				 &conn->down_work, 0);
 }
 
-/* The time of the peer is over, one way or the other. */
+/* The peer has hung up, or its time is over. */
 static void sdp_conn_hung_up(struct sdp_conn *conn)
 {
 	rdma_lock_handler(conn->id);
 	conn->cm.hang_up = SDP_HANG_UP_DONE;
 	rdma_unlock_handler(conn->id);
-	/* both may have happened */
+	/* the event and the timeout may both have happened */
 	cancel_delayed_work(&conn->down_work);
 }
 
 /*
- * Disconnect and empty the queues, so that nothing else will happen. Returns false if
- * down_work is to come again for that.
+ * Disconnect and drain the queues, after which no completion arrives. Returns false
+ * if down_work has to run again for that.
  */
 static bool sdp_conn_hang_up(struct sdp_conn *conn)
 {
@@ -282,7 +282,7 @@ static void sdp_conn_drop_embryo(struct sdp_conn *conn)
 	spin_unlock_bh(&lsdp->lock);
 	sdp_cm_accept_next(listener);
 	sock_put(listener);
-	/* a set-up that went on after the abort has started it again */
+	/* a set-up that continued after the abort has restarted the timer */
 	sdp_sock_stop_timer(conn->sk);
 	sock_set_flag(conn->sk, SOCK_DEAD);
 	sock_put(conn->sk);
@@ -304,13 +304,13 @@ static void sdp_conn_down_work(struct work_struct *work)
 			sdp_conn_ended(sk, conn);
 		sdp_sk(sk)->rxq->orphan(sk, conn);
 		sdp_conn_attach(sk, NULL);
-		/* with the lock: the next connection has one, too */
+		/* under the lock: the timer may be that of the next connection afterwards */
 		sdp_sock_stop_timer(sk);
 	}
 	release_sock(sk);
 	/*
-	 * detached: nothing can start them any more, once there are no
-	 * callbacks
+	 * the connection is detached: without callbacks, nothing queues the
+	 * work items again
 	 */
 	sdp_shared_close(conn);
 	cancel_work_sync(&conn->ctl_work);
@@ -343,7 +343,7 @@ void sdp_cm_expired(struct sock *sk)
 	sock_owned_by_me(sk);
 	if (!conn || test_bit(SDP_CONN_DOWN, &conn->flags))
 		return;
-	/* for us: the teardown that we start may drop the last one */
+	/* the teardown that starts below may drop the last reference */
 	refcount_inc(&conn->refs);
 	conn->error = ETIMEDOUT;
 	if (!sdp_fallback_instead(sk, ETIMEDOUT))
@@ -401,7 +401,7 @@ static void sdp_cm_fill_hello(struct sdp_conn *conn, struct sdp_hello *h)
 	memset(h, 0, sizeof(*h));
 	h->version = SDP_VERSION;
 	h->ipv = src.sa.sa_family == AF_INET ? 4 : 6;
-	/* as sdp_fc_first() will say, if buffers there will be */
+	/* without receives yet: as many as sdp_fc_first() advertises later */
 	h->bufs = test_bit(SDP_CONN_READY, &conn->flags) &&
 		  !test_bit(SDP_CONN_SHARED, &conn->flags) ?
 		  min_t(u32, conn->verbs->rx_adv_total, U16_MAX) :
@@ -550,7 +550,7 @@ static int sdp_cm_do_connect(struct sdp_conn *conn)
 	err = sdp_verbs_create(conn);
 	if (err)
 		return err;
-	/* else the HelloAck decides which buffers are needed */
+	/* otherwise wait for the HelloAck, which decides which buffers are needed */
 	if (!conn->stack && !conn->terms.ext)
 		err = sdp_verbs_start(conn);
 	if (err)
@@ -576,7 +576,7 @@ static bool sdp_cm_port_taken(const struct sock *sk, int err,
 	       !sdp_port_kept(sk) && w->tries < SDP_CONNECT_TRIES;
 }
 
-/* The device refuses to connect, and the call that began the attempt is over. */
+/* rdma_connect() has failed, and the call that began the attempt is over. */
 static void sdp_cm_not_connected(struct sdp_conn *conn, int err)
 {
 	struct sock *sk = conn->sk;
@@ -592,8 +592,8 @@ static void sdp_cm_not_connected(struct sdp_conn *conn, int err)
 }
 
 /*
- * Does rdma_connect() block? The RDMA CM does not tell. That of siw does, and iWARP devices
- * whose link is known do not.
+ * May rdma_connect() block? The RDMA CM does not report that. It blocks with siw. It does
+ * not block with iWARP devices that rdma_stack knows.
  */
 static bool sdp_cm_may_block(const struct sdp_conn *conn)
 {
@@ -876,7 +876,7 @@ static void sdp_cm_active_up(struct sdp_conn *conn)
 	int err = sdp_cm_active_link(conn);
 
 	if (err) {
-		/* without a lack of memory: the peer has ended it already */
+		/* any error but -ENOMEM means that the peer has ended the connection */
 		sdp_conn_down(conn, err == -ENOMEM ? ENOBUFS : ECONNRESET);
 		return;
 	}
@@ -1132,7 +1132,7 @@ static void sdp_cm_publish(struct sdp_conn *conn)
 	union sdp_addr src = *(union sdp_addr *)&addr->src_addr;
 	struct sock *sk = conn->sk;
 
-	/* the port of the device may not be the program's */
+	/* the port of the device may differ from the program's port */
 	src.v4.sin_port = sdp_sk(conn->cm.listener)->local.v4.sin_port;
 	spin_lock_bh(&sdp_sk(sk)->lock);
 	sdp_sock_set_local(sk, &src.sa);
@@ -1142,7 +1142,7 @@ static void sdp_cm_publish(struct sdp_conn *conn)
 	sdp_conn_attach(sk, conn);
 }
 
-/* Now, later, or never? Returns < 0 for never. */
+/* Accept a request now, hold it for later, or refuse it? Returns < 0 to refuse. */
 static int sdp_cm_admit(struct sock *listener, struct sdp_conn *conn)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(listener));
@@ -1199,7 +1199,7 @@ static int sdp_cm_request(struct sock *listener, struct rdma_cm_id *id,
 	ret = sdp_cm_admit(listener, conn);
 	if (ret < 0) {
 		SDP_INC_STATS(sock_net(listener), REFUSED_REQS);
-		/* which refuses the request */
+		/* the teardown refuses the request */
 		sdp_conn_down(conn, ECONNREFUSED);
 	} else if (ret) {
 		sdp_cm_queue_setup(conn);
@@ -1224,11 +1224,11 @@ static void sdp_cm_failed(struct sdp_conn *conn, struct rdma_cm_event *ev)
 {
 	int error = sdp_cm_errno(ev->event, ev->status);
 
-	/* the socket's own deadline has counted it, or its program has closed it */
+	/* a connection that is down has been counted by its deadline, or closed by its program */
 	if (ev->event == RDMA_CM_EVENT_UNREACHABLE &&
 	    !test_bit(SDP_CONN_DOWN, &conn->flags))
 		SDP_INC_STATS(sock_net(conn->sk), TIMEOUTS);
-	/* on InfiniBand the passive side rejects if it never saw our RTU */
+	/* on InfiniBand the passive side rejects if it has not received our RTU */
 	if (ev->event == RDMA_CM_EVENT_REJECTED &&
 	    test_bit(SDP_CONN_UP, &conn->flags))
 		error = ECONNRESET;
@@ -1313,12 +1313,15 @@ void sdp_cm_unbind_work(struct work_struct *work)
 	struct sdp_port *port = NULL;
 
 	lock_sock(sk);
-	/* the program may have left that port meanwhile, and have another one */
+	/* the program may have bound the socket to another port meanwhile */
 	if (!sdp_port_gone(sk))
 		goto out;
 	port = sdp_port_unbind(sk);
 	if (sk->sk_state == TCP_LISTEN) {
-		/* connections tell their programs, a listener may wait unnoticed */
+		/*
+		 * programs get an error from a connection, but may never notice that a listener
+		 * is gone
+		 */
 		pr_info_ratelimited("sdp: the listener at %pISpc has lost its RDMA device\n",
 				    &sdp->local);
 		if (!sdp_fallback_only(sk, ENODEV))
@@ -1404,7 +1407,7 @@ static int sdp_cm_resolve_and_connect(struct sock *sk, struct sdp_conn *conn,
 	if (*timeo && left >= 0)
 		*timeo = left;
 	spin_lock_bh(&sdp->lock);
-	/* from now on setup_work does it */
+	/* if the route is not resolved yet, setup_work calls rdma_connect() */
 	WRITE_ONCE(conn->cm.call, SDP_CALL_NONE);
 	resolved = conn->cm.step == SDP_CM_RESOLVED;
 	spin_unlock_bh(&sdp->lock);
@@ -1480,8 +1483,8 @@ static int sdp_cm_start(struct sock *sk, struct sdp_conn *conn,
 }
 
 /*
- * An attempt that the program sees no trace of, but for what connect() returns. The state
- * stays: there may be another attempt, and poll() must not see that this one has ended.
+ * Drop an attempt that left no trace except for the result of connect(). The state stays:
+ * there may be another attempt, and poll() must not see that this one has ended.
  */
 static void sdp_cm_give_up(struct sock *sk, struct sdp_conn *conn)
 {
@@ -1503,8 +1506,9 @@ static int sdp_cm_start_errno(int err)
 }
 
 /*
- * The port that rdma_cm has chosen is not free, of which it knows nothing where TCP is
- * below: as TCP, try all. Returns 1 to try again, or the error that remains.
+ * The port that rdma_cm has chosen is not free: rdma_cm does not know the ports of TCP
+ * below an iWARP device. As TCP does, try all ports. Returns 1 to try again, or the
+ * final error.
  */
 static int sdp_cm_other_port(struct sock *sk, int err, struct sdp_port_walk *w)
 {
@@ -1515,8 +1519,8 @@ static int sdp_cm_other_port(struct sock *sk, int err, struct sdp_port_walk *w)
 }
 
 /*
- * An attempt, from the port of @w or any. Returns 1 to try again, when there is another
- * one.
+ * Try to connect from the port of @w, or from any. Returns 1 if there is another port
+ * to try.
  */
 static int sdp_cm_try(struct sock *sk, const union sdp_addr *dst,
 		      long *timeo, struct sdp_port_walk *w)
@@ -1538,7 +1542,7 @@ static int sdp_cm_try(struct sock *sk, const union sdp_addr *dst,
 	if (err) {
 		sdp_cm_give_up(sk, conn);
 		sdp_conn_put(conn);
-		/* rdma_cm does not offer the port that it gave out last */
+		/* rdma_cm does not offer the same port twice in a row */
 		err = sdp_cm_other_port(sk, err, w);
 		return sdp_cm_start_errno(sdp_cm_port_errno(sk, err));
 	}
@@ -1558,7 +1562,7 @@ static int sdp_cm_try(struct sock *sk, const union sdp_addr *dst,
 	return err;
 }
 
-/* There is no other attempt after all. To the program it was one, and fails now. */
+/* There is no other port to try: the attempt that the program sees fails now. */
 static void sdp_cm_none_left(struct sock *sk, int err)
 {
 	sdp_sock_stop_timer(sk);
@@ -1632,7 +1636,7 @@ int sdp_cm_connect(struct sock *sk, const union sdp_addr *dst, long *timeo)
 	err = sdp_cm_first_port(sk, &w);
 	while (err > 0)
 		err = sdp_cm_try(sk, dst, timeo, &w);
-	/* the others are counted when they end */
+	/* attempts that have begun are counted when they end */
 	if (err)
 		SDP_INC_STATS(sock_net(sk), ATTEMPT_FAILS);
 	return err;

@@ -20,12 +20,13 @@
 /* ---- life ---- */
 
 /*
- * A connection without a verbs link has this, so that readers of the states need
- * not ask: the device cannot, and nothing is going on. Nothing writes to it.
+ * State of connections without a verbs link, which says that the device has no
+ * zero copy and that all is idle. So readers of the states need no check for
+ * NULL. Never written to.
  */
 struct sdp_zc sdp_zc_none __ro_after_init;
 
-/* Their sizes are between two of kmalloc(), far from the upper one */
+/* caches of their own: kmalloc() would round these sizes up by much */
 static struct kmem_cache *sdp_conn_cache, *sdp_conn_shared_cache;
 
 /**
@@ -203,7 +204,7 @@ struct sdp_conn *sdp_conn_alloc(struct sock *sk, bool again, gfp_t gfp)
 	return conn;
 }
 
-/* sdp_conn_id_done() and sdp_conn_down() may both find that it is their turn */
+/* sdp_conn_id_done() and sdp_conn_down() may both get here: only the first one queues */
 static void sdp_conn_queue_down(struct sdp_conn *conn)
 {
 	if (!test_and_set_bit(SDP_CONN_DOWN_QUEUED, &conn->flags))
@@ -229,7 +230,7 @@ void sdp_conn_id_done(struct sdp_conn *conn)
 		sdp_conn_queue_down(conn);
 }
 
-/* A thread that connects does not go on. */
+/* Interrupt the thread that connects. */
 static void sdp_conn_interrupt(struct sdp_conn *conn)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
@@ -256,7 +257,7 @@ void sdp_conn_down(struct sdp_conn *conn, int error)
 
 	if (test_bit(SDP_CONN_DOWN, &conn->flags))
 		return;
-	/* before the bit: a sender that finds the end finds why, see sdp_send_piece() */
+	/* before the bit: a sender that sees the bit needs the error, see sdp_send_piece() */
 	cmpxchg(&conn->error, 0, error);
 	if (test_and_set_bit(SDP_CONN_DOWN, &conn->flags))
 		return;
@@ -297,7 +298,7 @@ void sdp_conn_ended(struct sock *sk, struct sdp_conn *conn)
 		error = EPIPE;	/* as tcp_reset() */
 	if (error && sk->sk_state != TCP_CLOSE) {
 		WRITE_ONCE(sk->sk_err, error);
-		/* a request that came to nothing is counted where it is refused */
+		/* a request that failed is counted where it is refused */
 		if (sk->sk_state == TCP_SYN_SENT)
 			SDP_INC_STATS(sock_net(sk), ATTEMPT_FAILS);
 		else if (sk->sk_state != TCP_SYN_RECV)
@@ -312,8 +313,8 @@ void sdp_conn_ended(struct sock *sk, struct sdp_conn *conn)
  * sdp_conn_flushed - the queue pair has failed, what it had comes back
  * @conn: connection
  *
- * If an attempt to connect has failed, rdma_cm does that first and tells afterwards
- * what has happened, which is what connect() returns.
+ * When an attempt to connect fails, rdma_cm first flushes the queue pair and then
+ * reports the reason, which connect() returns.
  *
  * Context: any.
  */
@@ -355,7 +356,7 @@ void sdp_conn_fin_done(struct sdp_conn *conn)
 	if (!sock_flag(sk, SOCK_DEAD))
 		sk->sk_state_change(sk);
 	else
-		sdp_sock_start_timer(sk, 1);	/* other times from now on */
+		sdp_sock_start_timer(sk, 1);	/* restart: other limits apply from now on */
 }
 
 /* ---- transmit half ---- */

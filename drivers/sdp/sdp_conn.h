@@ -141,8 +141,8 @@ struct sdp_cm_state {
 };
 
 /*
- * Our DisConn, in this order. tx_lock up to SDP_FIN_SENT; the link that learns of its
- * end changes it to the last.
+ * States of our DisConn, in this order. tx_lock protects them up to SDP_FIN_SENT; the
+ * link sets the last one when DisConn is complete.
  */
 enum sdp_tx_fin {
 	SDP_FIN_NONE,

@@ -446,8 +446,8 @@ static int sdp_diag_handler_dump(struct sk_buff *skb, struct nlmsghdr *nlh)
 }
 
 /*
- * sock_diag_destroy() demands CAP_NET_ADMIN. Of a socket that has become one of TCP
- * there is nothing to end but that one, which lives as long.
+ * sock_diag_destroy() demands CAP_NET_ADMIN. If TCP has taken over, end the TCP
+ * socket, which lives as long as the SDP socket.
  */
 static int sdp_diag_handler_destroy(struct sk_buff *skb, struct nlmsghdr *nlh)
 {

@@ -133,7 +133,7 @@ bool sdp_fallback_recent(struct sock *sk, const union sdp_addr *dst)
 	return recent;
 }
 
-/* TCP is connected where SDP was not, or is not either. Interrupts off. */
+/* Store whether TCP is connected at a destination where SDP failed. Interrupts off. */
 static void sdp_recent_set(struct sdp_sock *sdp, bool connected)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(&sdp->inet.sk));
@@ -149,7 +149,7 @@ static void sdp_recent_set(struct sdp_sock *sdp, bool connected)
 	spin_unlock_irqrestore(&sn->recent_lock, flags);
 }
 
-/* The attempt of TCP has come to its end; any context, interrupts off. */
+/* The attempt of TCP has ended: learn from its result. Any context, interrupts off. */
 static void sdp_fallback_learn(struct sdp_sock *sdp)
 {
 	int state = inet_sk_state_load(sdp->tcp_sk);
@@ -230,7 +230,7 @@ static void sdp_fallback_copy_tcp(const struct sdp_sock *sdp, struct socket *tcp
 	};
 	int i;
 
-	/* those that are 0 as well: they may have been copied before, with a value */
+	/* also options that are 0 now: an earlier call may have copied another value */
 	for (i = 0; i < ARRAY_SIZE(opts); i++)
 		sdp_fallback_set(tcp, SOL_TCP, opts[i].name, opts[i].val);
 }
@@ -256,8 +256,8 @@ static void sdp_fallback_copy_ip(const struct sock *sk, struct sock *tsk)
 }
 
 /*
- * Time stamps of what comes. Unlike flags, they need that packets are stamped,
- * which the options see to.
+ * Copy the options for time stamps of received data. Setting a flag is not
+ * enough: the options also enable the stamping of packets.
  */
 static void sdp_fallback_copy_tstamp(const struct sock *sk, struct socket *tcp)
 {
@@ -296,9 +296,9 @@ static void sdp_fallback_copy_options(struct sock *sk, struct socket *tcp)
 		WRITE_ONCE(tsk->sk_sndbuf, sndbuf);
 	if (!(sk->sk_userlocks & SOCK_RCVBUF_LOCK))
 		WRITE_ONCE(tsk->sk_rcvbuf, rcvbuf);
-	/* its buffer has to be large enough */
+	/* also enlarges the receive buffer if needed */
 	tcp->ops->set_rcvlowat(tsk, READ_ONCE(sk->sk_rcvlowat));
-	/* of a child it is where packets come in, whatever its listener says */
+	/* not inherited: in a child of TCP it is the CPU that received its packets */
 	WRITE_ONCE(tsk->sk_incoming_cpu, READ_ONCE(sk->sk_incoming_cpu));
 	sdp_fallback_copy_ip(sk, tsk);
 	release_sock(tsk);
@@ -532,7 +532,7 @@ bool sdp_fallback_instead(struct sock *sk, int error)
 		sdp->tcp->file = sk->sk_socket->file;
 	err = kernel_connect(sdp->tcp, (struct sockaddr_unsized *)&ss, len,
 			     O_NONBLOCK);
-	/* a failure of its own is for the program to see, which has no connect() to return it */
+	/* the program reads an error of TCP from sk_err, as no connect() is left to return it */
 	if (err && err != -EINPROGRESS)
 		WRITE_ONCE(sdp->tcp->sk->sk_err, -err);
 	if (!sdp_fallback_take_over(sk, error))
@@ -659,8 +659,8 @@ void sdp_fallback_release(struct sock *sk, struct socket *sock)
 	remove_wait_queue(&tcp->wq.wait, &sdp->tcp_bridge);
 	if (tcp->file) {
 		/*
-		 * fcntl() may have set it on one while the file went to the
-		 * other
+		 * fcntl() may have set O_ASYNC on either socket while the file
+		 * changed hands
 		 */
 		fasync_helper(-1, tcp->file, 0, &tcp->wq.fasync_list);
 		fasync_helper(-1, tcp->file, 0, &sock->wq.fasync_list);

@@ -48,8 +48,8 @@ static bool sdp_fc_device_holds(const struct sdp_conn *conn)
 }
 
 /*
- * In a ring bytes that the peer writes stand beside such that we do, in one
- * cache line: the device has to see the caches.
+ * In a ring, bytes that the peer writes share cache lines with bytes that this
+ * side writes, so the device must be cache coherent.
  */
 static bool sdp_fc_device_rings(struct ib_device *dev)
 {
@@ -202,7 +202,7 @@ void sdp_fc_verify(struct sdp_conn *conn)
 {
 	struct net *net = sock_net(conn->sk);
 
-	/* of iWARP it is known only now */
+	/* with iWARP, the peer's ability is known only now */
 	if (conn->ring && conn->terms.ext & SDP_EXT_IMM)
 		WRITE_ONCE(conn->ring->imm, sdp_fc_device_imm(conn, conn->qp));
 	if (conn->fc->flow == SDP_FLOW_RDMA)

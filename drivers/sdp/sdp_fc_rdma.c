@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A ring at the receiver, managed by the sender: it knows what it has written
- * and what the peer has freed, and writes back to back, at once as long as
- * there is room. While there is none, sends join the message that waits. Each
- * write is announced by a message, which takes a receive; those are counted as
- * ever, by sdp_fc_credit.c. A few bytes go along with their message instead:
- * a second one costs more than the receiver's copy into the ring. Arithmetic
- * only; calls sdp_fc_credit.c, sdp_wire.c, and sdp_ring.c, which posts the writes.
+ * A ring at the receiver, managed by the sender: it knows what it has written and
+ * what the peer has freed, and writes back to back, at once as long as there is
+ * room. While there is none, sends join the message that waits. Each write is
+ * announced by a message, which takes a receive; sdp_fc_credit.c counts these
+ * receives. A small payload travels inside its message instead: a separate write
+ * would cost more than the receiver's copy into the ring. Arithmetic only; calls
+ * sdp_fc_credit.c, sdp_wire.c, and sdp_ring.c, which posts the writes.
  *
  * Freed space is announced lazily: with other messages, or when it is half of
  * the ring. A sender that waits for room finds less than a quarter free, so a

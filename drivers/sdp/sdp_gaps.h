@@ -5,11 +5,11 @@
  * entering, leaving and aligning such a function take a third. Leaf: calls
  * nothing of SDP.
  *
- * All sizes are multiples of four, and a piece with the gap after it is one of
- * eight. So each piece but the last is copied in words of eight bytes, and the
- * half word that is too much when it is not a multiple of eight goes to where
- * the next piece begins, or into the gap. Nothing outside of the payload, its
- * gaps and the user's memory is touched.
+ * All sizes are multiples of four, and a piece with the gap after it is one of eight. So
+ * each piece but the last is copied in words of eight bytes. If its length is not a multiple
+ * of eight, the copy exceeds it by half a word. That half word lands where the next piece
+ * begins, or in the gap. Nothing outside of the payload, its gaps and the user's memory is
+ * touched.
  */
 #ifndef _SDP_GAPS_H
 #define _SDP_GAPS_H
@@ -82,8 +82,8 @@ static inline bool sdp_gaps_even(const struct rdma_stack_gaps *g, u32 len)
 
 /*
  * Copy @len bytes, not 0, of user memory to @to, which has the gaps @g. Returns
- * false if it cannot be done in this way, or on a fault: then nothing is known
- * of what was copied.
+ * false if this copy is not possible, or on a fault. Then an unknown part has
+ * been copied.
  */
 static __always_inline bool
 sdp_gaps_get(void *to, const void __user *from, u32 len,

@@ -91,7 +91,7 @@ int sdp_inet_init(struct proto *prot, const struct proto_ops *ops,
 {
 	int err;
 
-	/* where kernels before 6.5 look for it */
+	/* kernels before 6.5 expect struct ipv6_pinfo there */
 	BUILD_BUG_ON(offsetof(struct sdp_sock, inet6) +
 		     sizeof(struct ipv6_pinfo) != sizeof(struct sdp_sock));
 	err = sdp_inet6_register(prot, ops6);

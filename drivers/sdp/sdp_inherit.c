@@ -73,7 +73,7 @@ void sdp_inherit_sock(struct sock *sk, const struct sock *parent)
 	sdp_inherit_stored(sk, parent);
 }
 
-/* sk_alloc() takes that of the worker: none */
+/* sk_alloc() in a worker sets no memory control group */
 static void sdp_inherit_memcg(struct sock *sk, const struct sock *parent)
 {
 #ifdef CONFIG_MEMCG

@@ -57,7 +57,7 @@ void sdp_mem_exit(void)
 	percpu_counter_destroy(&sdp_mem_sockets);
 }
 
-/* Sockets that are only in the account of their control group */
+/* Is the socket accounted in its control group only? */
 static bool sdp_mem_bypassed(const struct sock *sk)
 {
 #ifdef HAVE_SK_BYPASS_PROT_MEM
@@ -83,7 +83,7 @@ static bool sdp_mem_fair(const struct sock *sk)
 	return socks * sk_mem_pages(own) < sk_prot_mem_limits(sk, 2);
 }
 
-/* May a socket that has been charged keep that? */
+/* May a socket keep the memory that it was just charged for? */
 static bool sdp_mem_allowed(const struct sock *sk)
 {
 	long allocated = sk_memory_allocated(sk);
@@ -133,7 +133,7 @@ static bool sdp_mem_charge(struct sock *sk, atomic_t *held, u32 size, bool must)
  * sdp_mem_charge_rx() - a receive buffer is about to be allocated
  * @sk: socket that it is for
  * @size: bytes of it, whole pages
- * @must: the connection would not go on without it
+ * @must: without it the connection would stall
  *
  * Context: any.
  *
@@ -161,7 +161,7 @@ void sdp_mem_uncharge_rx(struct sock *sk, u32 size)
  * sdp_mem_charge_tx() - a send buffer is about to be allocated
  * @sk: socket that it is for
  * @size: bytes of it, whole pages
- * @must: nothing under way would make another one free
+ * @must: no send in flight would free another buffer
  *
  * Context: any.
  *

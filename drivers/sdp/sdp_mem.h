@@ -28,7 +28,7 @@ bool sdp_mem_charge_tx(struct sock *sk, u32 size, bool must);
 void sdp_mem_uncharge_tx(struct sock *sk, u32 size);
 bool sdp_mem_full(struct sock *sk);
 
-/* Is memory that nothing needs now to be freed at once? Context: any. */
+/* Must unused memory be freed at once instead of being kept? Context: any. */
 static inline bool sdp_mem_short(void)
 {
 	return unlikely(READ_ONCE(sdp_mem_pressure));

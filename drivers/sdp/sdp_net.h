@@ -60,7 +60,7 @@ struct sdp_recent {
  * @port_mutex: protects membership in @ports, by number, see sdp_port_mutex(); below
  *	lock_sock, no handler takes one
  * @nconns: connections that have memory, whatever their state
- * @norphans: sockets that close() has left to themselves, until they are freed
+ * @norphans: sockets that outlive close(), until they are freed
  * @groups_lock: protects @sysctl_group_range, as both numbers go together
  *
  * The sysctl_ fields are written by sdp_sysctl.c after validation and read
@@ -78,8 +78,8 @@ struct sdp_net {
 	atomic_t norphans;
 	struct sdp_zc_cache zc_cache;
 	/*
-	 * of its own: work that waits for a lock of a stopped process must not
-	 * keep other namespaces waiting
+	 * a queue for each namespace: work that waits for a lock of a stopped
+	 * process must not block other namespaces
 	 */
 	struct workqueue_struct *wq;
 	/* set-up, which may wait for memory of a control group */

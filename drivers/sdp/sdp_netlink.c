@@ -108,7 +108,7 @@ static int sdp_nl_put_state(struct sk_buff *skb, struct sock *sk, int state)
  * @sk: socket
  * @state: its new state, TCP_*
  *
- * Without memory a listener misses it.
+ * Without memory no notification is sent.
  *
  * Context: sdp->lock.
  */

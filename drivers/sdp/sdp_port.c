@@ -21,8 +21,9 @@
 #include "sdp_port.h"
 
 /*
- * Requests that wait to be looked at, which is soon; ours are exact. The IW CM makes
- * places for as many of them at each device when a program begins to listen.
+ * Backlog of requests that devices hold for a short time until they are handled.
+ * sdp_cm_admit() enforces the exact backlog of a listener. The IW CM allocates this
+ * number of places at each device in listen().
  */
 #define SDP_BACKLOG_MIN	16
 #define SDP_BACKLOG_MAX	1024
@@ -231,7 +232,7 @@ bool sdp_port_tcp_free(struct sock *sk, __be16 port)
 		return true;
 	a.v4.sin_port = port;
 	sock_set_reuseaddr(tcp->sk);
-	/* as TCP's socket for @sk will be: beside one of IPv4, or on another device */
+	/* bind like the TCP socket of @sk: others may exist for IPv4, or on another device */
 	tcp->sk->sk_ipv6only = sk->sk_ipv6only;
 	tcp->sk->sk_bound_dev_if = READ_ONCE(sk->sk_bound_dev_if);
 	err = kernel_bind(tcp, (struct sockaddr_unsized *)&a,
@@ -369,7 +370,7 @@ static u32 sdp_port_hash(const struct sockaddr_storage *peer)
 		     (__force u32)v6->sin6_port);
 }
 
-/* Does @sk listen, and at the device, or one of the domain, that @id came by? */
+/* Does @sk listen at the device of @id, or at an L3 master device above it? */
 static bool sdp_port_listens(const struct sock *sk, const struct rdma_cm_id *id)
 {
 	int by = id->route.addr.dev_addr.bound_dev_if;
@@ -419,7 +420,8 @@ static u32 sdp_port_run_prog(struct sdp_port *port, struct rdma_cm_id *id, u32 n
  * @port: port that the request came to
  * @id: cm_id of the request
  *
- * A program, else the address of the peer chooses among several listeners.
+ * If there are several listeners, a BPF program or else the address of the peer
+ * chooses.
  *
  * Context: CM handler.
  *
@@ -443,7 +445,7 @@ struct sock *sdp_port_pick(struct sdp_port *port, struct rdma_cm_id *id)
 	list_for_each_entry(sdp, &port->listeners, port_node) {
 		if (!sdp_port_listens(&sdp->inet.sk, id))
 			continue;
-		sk = &sdp->inet.sk;	/* any will do if one has just ended */
+		sk = &sdp->inet.sk;	/* if a listener has just ended, the last one serves */
 		if (!n--)
 			break;
 	}
@@ -468,8 +470,8 @@ static void sdp_port_leave(struct sdp_sock *sdp)
 }
 
 /*
- * Have all sockets of a list leave. The lock is released between some of them: others may
- * leave by themselves meanwhile, and sdp_port_join() has those leave that come.
+ * Make all sockets of a list leave. The lock is released between batches: sockets may
+ * leave by themselves meanwhile, and sdp_port_join() makes new ones leave.
  */
 static void sdp_port_leave_all(struct sdp_port *port, struct list_head *socks)
 {
@@ -549,7 +551,7 @@ int sdp_port_bind_lo(struct rdma_cm_id *id, const struct sock *sk,
 	err = rdma_bind_addr(id, &alias.sa);
 	if (err)
 		return err;
-	/* that of another driver does not know of aliases */
+	/* devices of other drivers do not know the aliases */
 	return rdma_stack_get_link(id->device) ? 0 : -ENODEV;
 }
 
@@ -590,8 +592,8 @@ static int sdp_port_add_id(struct sdp_port *port, struct sock *sk,
 }
 
 /*
- * At a loopback address: without a device on lo, a cm_id only where a number is to be
- * chosen, so that it stays ours.
+ * Bind to a loopback address. Without a device on lo, a cm_id is needed only if
+ * rdma_cm chooses the port number, to reserve that number.
  */
 static int sdp_port_add_lo(struct sdp_port *port, struct sock *sk,
 			   const union sdp_addr *addr)
@@ -715,7 +717,7 @@ static void sdp_port_join(struct sdp_port *port, struct sock *sk,
 	sdp->port = port;
 	spin_lock_bh(&port->lock);
 	list_add_tail(&sdp->port_node, &port->socks);
-	/* then its removal has not seen us */
+	/* the removal did not see this socket */
 	if (port->gone)
 		sdp_port_leave(sdp);
 	spin_unlock_bh(&port->lock);
@@ -741,7 +743,7 @@ int sdp_port_bind(struct sock *sk, const union sdp_addr *addr,
 	union sdp_addr local = *addr;
 	struct sdp_port *port = NULL;
 
-	/* the number, and with it the mutex, is not known before */
+	/* without a port number, the mutex is known only after rdma_cm has chosen one */
 	if (!local.v4.sin_port)
 		port = sdp_port_new(sk, &local, handler);
 	if (IS_ERR(port))
@@ -755,7 +757,7 @@ int sdp_port_bind(struct sock *sk, const union sdp_addr *addr,
 	return PTR_ERR_OR_ZERO(port);
 }
 
-/* Those that may share the port come later, and each has a backlog of its own. */
+/* Sockets that share the port join it later, each with a backlog of its own. */
 static int sdp_port_backlog(const struct sock *sk, int backlog)
 {
 	if (sk->sk_reuseport)
@@ -779,12 +781,12 @@ int sdp_port_listen(struct sock *sk, int backlog)
 	sdp_port_lock(port->net, port->addr.v4.sin_port);
 	spin_lock_bh(&port->lock);
 	list_move_tail(&sdp->port_node, &port->listeners);
-	/* its removal may have looked there already */
+	/* the removal may have processed the list already */
 	if (port->gone)
 		sdp_port_leave(sdp);
 	spin_unlock_bh(&port->lock);
 	for (i = 0; i < 2 && !err; i++) {
-		/* since the last time, or by a socket that shares it */
+		/* already listens, by an earlier listen() or by a socket that shares the port */
 		if (!port->id[i] || port->listening & BIT(i))
 			continue;
 		/* without a device on lo no peer can reach it */
@@ -812,7 +814,7 @@ struct sdp_port *sdp_port_unbind(struct sock *sk)
 	struct net *net = sock_net(sk);
 	__be16 number;
 
-	/* as with most connections */
+	/* most connections have no port of their own */
 	if (!port)
 		return NULL;
 	number = port->addr.v4.sin_port;

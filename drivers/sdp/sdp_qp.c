@@ -26,9 +26,9 @@
 
 /*
  * Receives that a connection of this socket may have: as many as SO_RCVBUF asks
- * for, a quarter more since messages do not fill them, and those that hold no
- * data for long, see sdp_fc_credit.c. Where the program has not chosen, not
- * fewer than it starts with.
+ * for, and a quarter more since messages do not fill them. Receives for control
+ * messages are added (see sdp_fc_credit.c). If the program has not set
+ * SO_RCVBUF, at least the initial number.
  */
 static u32 sdp_qp_rx_bufs(const struct sock *sk, u32 size)
 {
@@ -60,7 +60,7 @@ u32 sdp_qp_rx_limit(const struct sdp_conn *conn)
  * sdp_qp_rx_mappable - buffers that may be mapped to the program at a time
  * @sk: socket
  *
- * The others are enough for the connection to go on.
+ * The remaining buffers are enough for the connection to continue.
  */
 u32 sdp_qp_rx_mappable(const struct sock *sk)
 {
@@ -102,8 +102,7 @@ void sdp_qp_rx_put(struct sock *sk, struct page *page)
  * @conn: connection whose device it is for
  * @buf: buffer without a page
  *
- * Those that a connection starts with it may always have: sdp_verbs_start() has looked at
- * the limit.
+ * The initial buffers are always allowed: sdp_verbs_start() has checked the limit.
  *
  * Context: process.
  *
@@ -145,8 +144,8 @@ void sdp_qp_rx_unmap(struct sdp_conn *conn, struct sdp_rx_buf *buf)
 }
 
 /*
- * Our data waits for credits, and these wait after the message that has come: it must not
- * depend on a reader, who may be the one that sends.
+ * Data of this side waits for credits, which follow the message that has arrived. Its
+ * buffer must not depend on a reader, as the same task may be the one that sends.
  */
 static bool sdp_qp_rx_must(const struct sdp_verbs *v)
 {
@@ -187,7 +186,7 @@ static bool sdp_qp_rx_fill(struct ib_cqe *cqe, struct ib_sge *sge)
 
 	page = sdp_qp_rx_page(conn);
 	if (unlikely(!page)) {
-		/* once: the work item goes on until there is some */
+		/* queue once: the work item retries until there is memory */
 		if (!READ_ONCE(v->rx_lacks)) {
 			WRITE_ONCE(v->rx_lacks, true);
 			queue_work(sdp_wq(conn->sk), &conn->ctl_work);
@@ -196,7 +195,7 @@ static bool sdp_qp_rx_fill(struct ib_cqe *cqe, struct ib_sge *sge)
 	}
 	sg_init_table(&buf->sg, 1);
 	sg_set_page(&buf->sg, page, SDP_BUF_SIZE, 0);
-	/* nothing that could fail, with virtual addresses */
+	/* cannot fail: the device uses virtual addresses */
 	ib_dma_map_sg(conn->dev, &buf->sg, 1, DMA_FROM_DEVICE);
 	buf->page = page;
 	sge->addr = sg_dma_address(&buf->sg);
@@ -253,12 +252,12 @@ static void sdp_qp_rx_keep(struct sdp_conn *conn, struct page *page)
 }
 
 /*
- * A page that nothing needs now. A message that waits for one gets it, or may have
- * another one: see sdp_qp_rx_supply(). Context: any.
+ * Keep or free a page that is not needed now. A message that waits for a page gets
+ * it, see sdp_qp_rx_supply(). Context: any.
  */
 static void sdp_qp_rx_spare(struct sdp_conn *conn, struct page *page)
 {
-	/* a pipe or a mapping of the program may have it, too */
+	/* a pipe or a mapping of the program may still reference it */
 	if (unlikely(page_count(page) != 1 || sdp_mem_short()))
 		sdp_qp_rx_put(conn->sk, page);
 	else
@@ -313,7 +312,7 @@ void sdp_qp_rx_supply(struct sdp_conn *conn)
 			return;
 		}
 	}
-	/* first: a message that finds none from now on asks again */
+	/* clear first: a message that finds no memory from now on sets it again */
 	WRITE_ONCE(v->rx_lacks, false);
 	if (page)
 		sdp_qp_rx_keep(conn, page);
@@ -322,7 +321,7 @@ void sdp_qp_rx_supply(struct sdp_conn *conn)
 
 /**
  * sdp_qp_rx_trim - free pages that wait for messages
- * @conn: connection of which nothing was heard for a while
+ * @conn: connection without received messages for a while
  *
  * Context: process.
  *
@@ -360,7 +359,7 @@ static void sdp_qp_rx_drop(struct sdp_conn *conn, struct sdp_rx_buf *buf)
 		queue_work(sdp_wq(conn->sk), &conn->ctl_work);
 }
 
-/* A buffer without a page, or that gets one later, becomes one of the connection's. */
+/* Count a buffer that has a page, or gets one later, as one of the connection. */
 static void sdp_qp_rx_use(struct sdp_conn *conn, struct sdp_rx_buf *buf, bool post)
 {
 	struct sdp_verbs *v = conn->verbs;
@@ -374,8 +373,8 @@ static void sdp_qp_rx_use(struct sdp_conn *conn, struct sdp_rx_buf *buf, bool po
 }
 
 /*
- * With too few receives nothing comes, so that no reader will look for memory again:
- * that is done from time to time. Context: lock_sock held.
+ * With too few receives no message arrives, so no reader tries to allocate memory
+ * again: kick_work does so from time to time. Context: lock_sock held.
  */
 static void sdp_qp_rx_short(struct sdp_conn *conn)
 {
@@ -582,8 +581,8 @@ void sdp_qp_tx_free(struct sdp_conn *conn, struct sdp_tx_area *a)
 }
 
 /*
- * Use a larger area. Completions of sends in flight look at the slots that these were
- * posted from, which stay. Everything else looks at the copies. Context: tx_lock held.
+ * Use a larger area. Completions of sends in flight use the old slots, which stay
+ * allocated. All other code uses the copies. Context: tx_lock held.
  */
 static void sdp_qp_tx_use(struct sdp_conn *conn, const struct sdp_tx_area *a)
 {
@@ -651,7 +650,7 @@ bool sdp_qp_tx_shrink(struct sdp_conn *conn)
 	spin_unlock_bh(&conn->tx_lock);
 	if (!a.slot)
 		return v->tx_first.slot;
-	/* if not now, it is larger than it needs to be */
+	/* if this fails, the queue is larger than needed, which does no harm */
 	sdp_qp_resize(conn, v->tx.depth, conn->rx_max);
 	sdp_qp_tx_free(conn, &a);
 	return false;
@@ -751,8 +750,9 @@ int sdp_qp_create(struct sdp_conn *conn)
 	}
 	conn->nr_cqe = attr.cap.max_send_wr + attr.cap.max_recv_wr;
 	/*
-	 * With -1, the core takes vectors in turn, but not for each device: of two
-	 * devices that connect to each other, each would get one vector only.
+	 * With -1, the core assigns vectors round-robin over all devices. Two
+	 * devices that connect to each other would take turns, so each would get
+	 * every other vector only.
 	 */
 	conn->cq = ib_cq_pool_get(conn->dev, conn->nr_cqe,
 				  get_random_u32() >> 1, IB_POLL_SOFTIRQ);
@@ -764,7 +764,7 @@ int sdp_qp_create(struct sdp_conn *conn)
 	attr.send_cq = conn->cq;
 	attr.recv_cq = conn->cq;
 	sdp_qp_cap(conn, &attr.cap, conn->tx_start, conn->rx_max);
-	/* which flow control it will be, the peer decides */
+	/* the peer decides the flow control later */
 	if (test_bit(SDP_CONN_GROWS, &conn->flags) &&
 	    conn->terms.ext & SDP_EXT_RING)
 		set_bit(SDP_CONN_LEAN, &conn->flags);
@@ -864,7 +864,7 @@ static void sdp_qp_fill_recv(struct sdp_conn *conn, struct sdp_rx_buf *buf,
 	wr->wr_cqe = &buf->cqe;
 	wr->sg_list = sge;
 	wr->num_sge = 1;
-	/* all of it: extended headers were copied there */
+	/* all of the slot: extended headers were copied there */
 	ib_dma_sync_single_for_device(conn->dev, sge[0].addr, v->rx_slot,
 				      DMA_FROM_DEVICE);
 	if (conn->ring) {
@@ -1005,7 +1005,7 @@ int sdp_qp_send(struct sdp_conn *conn, struct sdp_tx_slot *slot,
 }
 
 /**
- * sdp_qp_probe - have the device do something that ends
+ * sdp_qp_probe - post a request without bytes, to learn from its completion
  * @conn: connection
  * @alive: the peer must answer; else it is enough that what was posted before is
  *	   complete
@@ -1013,8 +1013,8 @@ int sdp_qp_send(struct sdp_conn *conn, struct sdp_tx_slot *slot,
  * It is of no bytes, and needs neither a credit nor a receive at the peer.
  * InfiniBand and RoCE acknowledge a Write. On iWARP one is complete when it has been
  * sent; a Read is answered by the peer's device (neither end validates an STag of no
- * bytes, RFC 5040, 5.2). Only a silent peer is asked that way: siw answers with the
- * length of what it was sending.
+ * bytes, RFC 5040, 5.2). Reads are only sent to a silent peer: siw answers with the
+ * length of the message that it was sending.
  *
  * Context: tx_lock.
  */

@@ -6,9 +6,9 @@
  * verbs and the queue pair.
  *
  * The connection owns the registration: made with the first message to the
- * peer, gone with the queue pair, the only one that its protection domain has.
- * The pages stay with the socket until they are read. The peer may change them
- * at any time, thus they hold payload only, and nothing in them is parsed.
+ * peer, freed with the queue pair, which is alone in its protection domain. The
+ * pages stay with the socket until they are read. The peer may change them at
+ * any time, thus they hold payload only, and nothing in them is parsed.
  */
 #include <linux/log2.h>
 #include <linux/mm.h>
@@ -97,7 +97,7 @@ static int sdp_ring_map(struct sdp_conn *conn, struct sdp_ring_conn *r)
 	r->sg = sg;
 	for (i = 0; i < ring->nr; i++) {
 		sg_set_page(&sg[i], ring->page[i], SDP_BUF_SIZE, 0);
-		/* one by one: an IOMMU would make fewer of them */
+		/* one by one: an IOMMU would merge entries */
 		if (!ib_dma_map_sg(conn->dev, &sg[i], 1, SDP_RING_DIR))
 			return -ENOMEM;
 		r->mapped++;
@@ -270,7 +270,7 @@ static int sdp_ring_send(struct sdp_conn *conn, const struct sdp_tx_msg *m,
 }
 
 /**
- * sdp_ring_unadvertised - bytes of our ring that are free, and the peer does not know it
+ * sdp_ring_unadvertised - bytes of this side's ring that are free and not advertised yet
  * @conn: connection with a ring
  *
  * Context: tx_lock.
@@ -289,9 +289,9 @@ u32 sdp_ring_unadvertised(const struct sdp_conn *conn)
  * @conn: connection
  * @m: payload
  *
- * They have room for MSeqAck and the length. Everything else goes with a
- * message: also freed space, before it is so much that it would take a message
- * of its own.
+ * Immediate data have room for MSeqAck and the length only. Everything else
+ * needs a message. Freed space does so too, before it grows enough to need a
+ * message of its own.
  *
  * Context: tx_lock.
  */
@@ -390,7 +390,7 @@ u32 sdp_ring_advertise(struct sdp_conn *conn)
 	struct sdp_ring_conn *r = conn->ring;
 
 	lockdep_assert_held(&conn->tx_lock);
-	/* a socket that has moved on does not speak for this connection */
+	/* the socket may have another connection by now */
 	if (READ_ONCE(sdp->conn) == conn)
 		WRITE_ONCE(r->advertised, READ_ONCE(sdp->copied_seq) -
 				    r->mem->base);
@@ -433,7 +433,8 @@ void sdp_ring_wanted(struct sdp_conn *conn)
  * sdp_ring_leave - the program leaves a system call on a socket
  * @sk: socket, for which sdp_ring_enter() has returned true
  *
- * It is away when none of its threads is in another one.
+ * The program is away when none of its threads is in a system call on the
+ * socket.
  *
  * Context: lock_sock.
  */
@@ -450,7 +451,7 @@ void sdp_ring_leave(struct sock *sk)
  * sdp_ring_poll - the program asks for the state of a socket
  * @sk: socket, not locked
  *
- * It may wait for an answer to what is held up.
+ * The program may wait for an answer to data that is delayed, so send that.
  */
 void sdp_ring_poll(struct sock *sk)
 {

@@ -78,7 +78,8 @@ static bool sdp_route_neigh_valid(const struct dst_entry *route,
  *
  * Context: process.
  *
- * Return: true if the RDMA CM finds the address without asking anybody.
+ * Return: true if the RDMA CM finds the address without a request to the
+ * network.
  */
 bool sdp_route_known(struct sock *sk, const union sdp_addr *dst,
 		     union sdp_addr *src)

@@ -32,7 +32,10 @@
  */
 #define SDP_PAGES_ROOM	(RDMA_STACK_RUNS + 20)
 
-/* sdp_rx_pages.last points here without a block: full, and empty. Never changes. */
+/*
+ * sdp_rx_pages.last points here if there is no block: it has neither room nor entries. Never
+ * changes.
+ */
 static struct sdp_rx_block sdp_rx_none __ro_after_init = {
 	.head = SDP_RX_FRAGS,
 	.tail = SDP_RX_FRAGS,
@@ -458,7 +461,7 @@ bool sdp_pages_full(struct sock *sk)
 	/* purged: the connection is on its way out */
 	if (!q->last)
 		return true;
-	/* of an empty queue no reader would make the provider resume */
+	/* do not pause with an empty queue: no reader would resume the provider */
 	if (q->charge < (u32)READ_ONCE(sk->sk_rcvbuf) &&
 	    (sdp_pages_room(q) || list_empty(&q->blocks)))
 		return false;

@@ -5,10 +5,10 @@
  * sdp_sockopt.c); calls sdp_rx.c to copy the rest, the receive queue, sdp_qp.c for
  * the number of buffers, and zero copy to decline what the peer advertises.
  *
- * A page is mapped if the payload of this stream fills it and nothing writes to
- * it again: on a verbs link with private buffers. Such a buffer keeps its place
- * in the credits until it is read. Since its pages are in use, it then gets other
- * pages, or there is one buffer less (see sdp_qp_rx_renew()).
+ * A page is mapped if the payload of this stream fills it and nothing writes to it again:
+ * on a verbs link with private buffers. Such a buffer counts against the credits until
+ * it is read. As its pages are still in use then, it gets other pages or is dropped
+ * (see sdp_qp_rx_renew()).
  *
  * A page is in use while a page table entry or a pin references it. Programs
  * give pages back in many ways, and the kernel reports few of them, so uses are not
@@ -264,7 +264,7 @@ static u32 sdp_rxmap_front(struct sock *sk, struct vm_area_struct *vma,
 	}
 	if (done == room)
 		*skip = 0;
-	/* a whole page, but too much is mapped already: read the run */
+	/* a whole page is there, but too much is mapped already: have the program read the run */
 	else if (!done && !*skip)
 		*skip = min(run.len, room);
 	return done;
@@ -426,7 +426,7 @@ static int sdp_rxmap_ask(struct sdp_zerocopy_receive *zc, char __user *optval,
 	    zc->reserved)
 		return -EINVAL;
 	len = min_t(int, len, sizeof(*zc));
-	/* nothing is taken if the answer cannot be given */
+	/* fail before data are taken if the result cannot be written */
 	if (put_user(len, optlen) || copy_to_user(optval, zc, len))
 		return -EFAULT;
 	return len;

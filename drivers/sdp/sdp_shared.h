@@ -71,8 +71,8 @@ struct sdp_rx_block {
  * @charge: bytes of memory that the queue holds (truesize), as sk_rcvbuf limits them
  * @rcvbuf: sk_rcvbuf as the provider knows it; lock_sock once the link is open
  * @paused: the provider is paused
- * @starved: the provider was paused, and the queue was not empty since
- * @waits: then it became empty, and nothing has come since
+ * @starved: the provider was paused, and the queue has not been empty since then
+ * @waits: after @starved the queue became empty, and no data has arrived since then
  * @since: ktime_get_ns() at the pause; with @waits, when the queue became empty
  * @busy: nanoseconds from the pause until the queue was empty: how long the reader
  *	  took for a full buffer
@@ -112,7 +112,7 @@ struct sdp_stx_rec {
  * @sum: payload bytes committed; owned by the holder of the reservation
  * @fin_end: position after DisConn
  * @held: bytes committed that the provider may delay
- * @no_room: the provider has none, tx_space will follow
+ * @no_room: the provider has no room and will call tx_space
  * @in_call: not the first piece of a sendmsg; lock_sock
  */
 struct sdp_stx {

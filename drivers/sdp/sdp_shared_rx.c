@@ -116,7 +116,7 @@ static int sdp_srx_end(struct sdp_sock *sdp, struct sdp_srx *s)
 	return bad;
 }
 
-/* A piece of a message, its headers are read as far as they have come. */
+/* Handle a piece of a message whose headers may be incomplete. */
 static int sdp_srx_take(struct sdp_sock *sdp, struct sdp_srx *s,
 			const struct rdma_stack_rx *rx, u32 skip, bool begin)
 {

@@ -410,7 +410,7 @@ static void sdp_shared_fill_kernel(const struct rdma_stack_tx *tx,
 	}
 }
 
-/* As far as pages are there; the reservation forbids waiting for one. */
+/* Copy until a page is absent: the reservation forbids waiting for one. */
 static u32 sdp_shared_fill(const struct rdma_stack_tx *tx,
 			   struct iov_iter *from, u32 want)
 {
@@ -497,21 +497,21 @@ static void sdp_shared_commit(struct sdp_conn *conn, struct rdma_stack_tx *tx,
 }
 
 /*
- * A reservation failed. Returns what struct sdp_link_ops.send returns, or
- * -EAGAIN to try once more: tx_space may have been called before we noted that
- * we need it. A lack of pages (-ENOMEM) is a lack of room: the provider tells when to
- * try again, and until then poll() must not say that there is room.
+ * A reservation failed. Returns what struct sdp_link_ops.send returns, or -EAGAIN to
+ * try once more: tx_space may have been called before we noted that we need it.
+ * Without pages (-ENOMEM) there is no room: the provider calls tx_space when to try
+ * again, and until then poll() must not report room.
  */
 static int sdp_shared_no_room(struct sdp_conn *conn, int err)
 {
-	/* its last event may still be on the way */
+	/* the provider has closed the link; its event may arrive later */
 	if (err == -EPIPE)
 		sdp_conn_down(conn, ECONNRESET);
 	if (!READ_ONCE(conn->shared->tx.no_room)) {
 		WRITE_ONCE(conn->shared->tx.no_room, true);
 		return -EAGAIN;
 	}
-	/* -ENOTCONN: it has not quite begun */
+	/* also for -ENOTCONN: the link is not open yet, tx_space follows */
 	SDP_INC_STATS(sock_net(conn->sk), TX_NO_ROOM);
 	return 0;
 }
@@ -577,13 +577,13 @@ static int sdp_shared_send(struct sock *sk, struct msghdr *msg, int flags)
 		if (likely(!err))
 			break;
 		if (err == -EBUSY) {
-			/* the engine has it, but not for long */
+			/* wait for the engine, which holds the reservation for a short time only */
 			spin_lock_bh(&conn->tx_lock);
 			spin_unlock_bh(&conn->tx_lock);
 			continue;
 		}
 		if (unlikely(err == -EINPROGRESS)) {
-			/* poll() knows nothing of that task: wait, as TCP does */
+			/* another task holds it, which poll() cannot know: wait, as TCP does */
 			conn->stack->tx_wait(conn->qp);
 			continue;
 		}
@@ -614,7 +614,7 @@ static void sdp_shared_sent(struct sdp_conn *conn, bool cork)
 		else
 			sdp_conn_ctl(conn, SDP_CTL_PUSH);
 	}
-	/* also what the engine could not send while we held a reservation */
+	/* also send what the engine could not send during the reservation */
 	if (unlikely(READ_ONCE(conn->tx_ctl)))
 		sdp_conn_kick(conn);
 }
@@ -784,7 +784,7 @@ static u64 sdp_shared_wake_pos(struct sdp_conn *conn)
 	if (sdp->conn != conn)
 		goto out;
 	sdp_stx_account(conn);
-	/* with no more than this, a third is free, as sk_stream_is_writeable() wants it */
+	/* up to this limit a third is free, as sk_stream_is_writeable() requires */
 	limit = sndbuf - DIV_ROUND_UP(sndbuf, 3);
 	if (conn->tx_queued > limit)
 		pos = sdp_stx_pos_of(s, s->sum - limit);
@@ -814,8 +814,9 @@ static void sdp_shared_want_space(struct sdp_conn *conn)
 			break;
 	}
 	/*
-	 * Unless they come one by one, and make no room for a TCP_NOTSENT_LOWAT. A request
-	 * that came too late has cancelled that of DisConn.
+	 * If acknowledgments arrive one by one without making room (TCP_NOTSENT_LOWAT),
+	 * the work item continues. It also requests the notice of DisConn again, which a
+	 * late request here has replaced.
 	 */
 	if (i == SDP_STX_TRIES ||
 	    (conn->tx_fin == SDP_FIN_SENT && !pos &&

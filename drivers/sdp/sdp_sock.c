@@ -19,11 +19,11 @@
 /* ---- the table of bound sockets ---- */
 
 /*
- * The connections of a server may be thousands at one port. They do not lengthen the way
- * to other ports, nor that of a socket with SO_REUSEADDR to the same one: of the sockets
- * of a port only one of each kind is in the bucket. The kind tells whether they share the
- * port with any that has SO_REUSEADDR. As with TCP, it does not change with the option
- * while a socket is bound.
+ * The connections of a server may be thousands at one port. They must not slow down the
+ * lookup of other ports, nor that of a socket with SO_REUSEADDR at the same port. So the
+ * bucket has only one socket of each kind for a port. The kind tells whether they share
+ * the port with any that has SO_REUSEADDR. As with TCP, it does not change with the
+ * option while a socket is bound.
  */
 static void sdp_bound_add(struct sdp_sock *sdp)
 {
@@ -68,7 +68,7 @@ void sdp_bound_del(struct sdp_sock *sdp)
 
 /* ---- state and addresses ---- */
 
-/* A listener shares its port with none that is not at it yet */
+/* A listener does not share its port with sockets that bind later */
 static void sdp_sock_now_listens(struct sock *sk)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(sk));

@@ -175,7 +175,7 @@ static int sdp_set_tcp_timing(struct sock *sk, int optname, int val)
 		if (val < 0)
 			return -EINVAL;
 		WRITE_ONCE(sdp->user_timeout, val);
-		/* also for what was sent before */
+		/* applies to data in flight as well */
 		if (!sdp_is_fresh_or_listening(sk) &&
 		    !sock_flag(sk, SOCK_DEAD) && sk->sk_state != TCP_SYN_SENT)
 			sdp_conn_watch_user(sk);
@@ -497,7 +497,7 @@ static int sdp_get_tcp(struct sock *sk, int optname, char __user *optval,
 		return sdp_rxmap_getsockopt(sk->sk_socket, optval, optlen);
 	case TCP_CONGESTION:
 		return sdp_put_data(optval, optlen, cc_name, sizeof(cc_name));
-	case TCP_CC_INFO:	/* nothing to tell: as TCP without details */
+	case TCP_CC_INFO:	/* empty, as with TCP where there are no details */
 	case TCP_ULP:
 	case TCP_SAVED_SYN:
 	case TCP_FASTOPEN_KEY:
@@ -512,8 +512,8 @@ static int sdp_get_tcp(struct sock *sk, int optname, char __user *optval,
 
 /*
  * Options that the IP layer stores in inet_sock and that make sense for a
- * stream. All others would leave something that only the IP layer could release
- * (memberships), or act on packets that we never see.
+ * stream. All others would allocate memory that only the IP layer frees
+ * (memberships), or act on packets that never reach this socket.
  */
 static bool sdp_ip_opt_ok(int optname)
 {
@@ -558,7 +558,7 @@ static int sdp_set_ip(struct sock *sk, int optname, sockptr_t optval,
 		return -ENOPROTOOPT;
 	err = ip_setsockopt(sk, SOL_IP, optname, optval, optlen);
 	if (!err && optname == IP_MINTTL && READ_ONCE(inet_sk(sk)->min_ttl)) {
-		/* a device does not tell how far a packet has come */
+		/* devices do not report the TTL of received packets */
 		WRITE_ONCE(inet_sk(sk)->min_ttl, 0);
 		err = -EOPNOTSUPP;
 	}
@@ -740,7 +740,7 @@ static int sdp_get_ip6(struct sock *sk, int optname, char __user *optval,
 
 static int sdp_set_fallback(struct sock *sk, int val)
 {
-	/* the kernel connects and binds then, which no LSM sees */
+	/* LSMs do not see connect() and bind() of the kernel's TCP socket */
 	bool may = READ_ONCE(sdp_pernet(sock_net(sk))->sysctl_fallback);
 	struct sdp_port *port = NULL;
 	int err = 0;
@@ -881,7 +881,7 @@ static int sdp_get_sdp(struct sock *sk, int optname, char __user *optval,
 
 /* ---- SOL_SOCKET, where it is left to us, see sdp_set_flags() ---- */
 
-/* Of use to TCP that takes over; the core knows it for TCP sockets alone, from 6.16 on */
+/* Used if TCP takes over. From 6.16 on, the core accepts it for TCP sockets only. */
 static int sdp_set_txrehash(struct sock *sk, sockptr_t optval,
 			    unsigned int optlen)
 {

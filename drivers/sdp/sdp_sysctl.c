@@ -61,8 +61,8 @@ static int keepcnt_max = SDP_KEEPCNT_MAX;
 static DEFINE_MUTEX(sysctl_lock);
 
 /*
- * The range, as sysctl(8) reports EINVAL alone. Not for the owner of a user namespace, who
- * cannot read the log, and would use up what all others may write there.
+ * Log the valid range, as sysctl(8) only reports EINVAL. The owner of a user namespace
+ * cannot read the log, and would use up the rate limit that all namespaces share.
  */
 static int sdp_refused(const struct ctl_table *table, int write, int err)
 {
@@ -160,7 +160,7 @@ static int sdp_proc_pair(CTL_TABLE_CONST struct ctl_table *table, int write,
 	return err;
 }
 
-/* 1 or 0, of which the machine's code has to know */
+/* 0 or 1, which switches a static key as well */
 static int sdp_proc_latency(CTL_TABLE_CONST struct ctl_table *table, int write,
 			    void *buffer, size_t *lenp, loff_t *ppos)
 {
@@ -259,7 +259,7 @@ bool sdp_sysctl_may_open(struct net *net)
 	return false;
 }
 
-/* Without the variants in Documentation/knobs.rst the words for them are refused. */
+/* Without CONFIG_SDP_RESEARCH, the words of the variants in Documentation/knobs.rst are refused. */
 #if IS_ENABLED(CONFIG_SDP_RESEARCH)
 #define SDP_RESEARCH_WORD(word)	word
 #define SDP_RESEARCH_MAX	SYSCTL_ONE

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The timer of a socket: connect() that takes too long, what close() has left,
+ * The timer of a socket: the limit of connect(), orphans after close(),
  * keepalive, and TCP_USER_TIMEOUT. One work item for all of them, which looks at
  * each and says when it wants to run again. Called by the socket layer; calls the
  * link and sdp_cm.c.
@@ -16,7 +16,7 @@
 #define SDP_TIMER_ORPHAN	16	/* times fin_timeout, to get rid of data */
 #define SDP_TIMER_SETTLE	(HZ / 20 + 1)	/* for completions to come */
 
-/* Is it too early? Then for how long? */
+/* Returns the jiffies until the deadline, 0 if it is over */
 static unsigned long sdp_timer_left(const struct sock *sk)
 {
 	unsigned long deadline = sdp_sk(sk)->deadline;
@@ -75,7 +75,7 @@ bool sdp_timer_start_orphan(struct sock *sk)
 	return true;
 }
 
-/* All is with the transport, DisConn included, where it may wait for a reader */
+/* Does the transport hold all data, DisConn included, possibly waiting for a reader? */
 static bool sdp_timer_orphan_held(const struct sock *sk)
 {
 	const struct sdp_conn *conn = sdp_sk(sk)->conn;
@@ -84,7 +84,7 @@ static bool sdp_timer_orphan_held(const struct sock *sk)
 	       (1 << sk->sk_state) & (TCPF_LAST_ACK | TCPF_FIN_WAIT2);
 }
 
-/* An orphan may stay as long as it gets rid of its data, but not for ever. */
+/* An orphan may stay while its data leaves, up to a limit. */
 static unsigned long sdp_timer_orphan(struct sock *sk)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
@@ -106,7 +106,7 @@ static unsigned long sdp_timer_orphan(struct sock *sk)
 		return sdp_timer_left(sk);
 	SDP_INC_STATS(sock_net(sk), TIMEOUTS);
 	if (sdp_timer_orphan_held(sk)) {
-		/* not a reset, which would take from the reader what waits */
+		/* no reset, which would discard data that waits for the peer's reader */
 		set_bit(SDP_CONN_GRACEFUL, &sdp->conn->flags);
 		sdp_conn_down(sdp->conn, ECONNRESET);
 	} else {
@@ -174,8 +174,8 @@ static bool sdp_timer_ka_taken(struct sdp_conn *conn)
 }
 
 /*
- * No probe passes data that wait for a reader: they are the probe, and the transport
- * watches over them.
+ * A probe cannot overtake data that waits for a reader. This data serves as the
+ * probe, and the transport checks that the peer lives.
  */
 static bool sdp_timer_ka_behind(const struct sock *sk)
 {
@@ -215,7 +215,7 @@ static unsigned long sdp_timer_keepalive(struct sock *sk)
 		sdp->ka_probes = 0;
 		return limit - idle;
 	}
-	/* the last one was answered, though another one is due already */
+	/* the last probe was answered, although the next one is due already */
 	if (sdp->ka_probes && !time_before(READ_ONCE(sdp->last_rx),
 					   sdp->ka_sent))
 		sdp->ka_probes = 0;
@@ -244,9 +244,9 @@ static unsigned long sdp_timer_keepalive(struct sock *sk)
 /* ---- TCP_USER_TIMEOUT ---- */
 
 /*
- * As in TCP: nothing was acknowledged for so long though something waits for it, be
- * it that the peer is gone or that it does not read. Where messages complete before
- * they are acknowledged, an unanswered probe tells.
+ * As in TCP: data is unacknowledged for that long, because the peer is gone or does
+ * not read. Where messages complete before they are acknowledged, an unanswered
+ * probe shows that.
  */
 static bool sdp_timer_user_over(struct sock *sk, unsigned long limit)
 {
@@ -321,7 +321,7 @@ void sdp_timer_work(struct work_struct *work)
 	else
 		again = min_not_zero(sdp_timer_keepalive(sk),
 				     sdp_timer_user(sk));
-	/* locked: close() must find it, to stop it */
+	/* under the lock: close() has to find the timer to stop it */
 	if (again)
 		sdp_sock_start_timer(sk, again);
 	release_sock(sk);

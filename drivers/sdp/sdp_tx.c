@@ -21,7 +21,7 @@
  * sdp_tx_settle - learn what has been acknowledged
  * @sk: socket, not locked
  *
- * Where it takes asking the peer, it waits for the answer, but not for long.
+ * If this takes a probe of the peer, waits for the answer for a short time.
  */
 void sdp_tx_settle(struct sock *sk)
 {
@@ -104,9 +104,9 @@ static bool sdp_tx_may_write(struct sock *sk)
 }
 
 /*
- * Room for sendmsg: waits, or says why not. Only without memory (@nomem) as TCP does:
- * sk_stream_wait_memory() takes a buffer that has become free in this moment for a
- * lack of memory, and sleeps whatever happens.
+ * Wait for room for sendmsg, or return an error. Calls sk_stream_wait_memory() only
+ * without memory (@nomem): if a buffer becomes free at this moment, that function
+ * takes this for a lack of memory and sleeps in any case.
  */
 static int sdp_tx_wait(struct sock *sk, long *timeo, bool nomem)
 {
@@ -194,7 +194,7 @@ static int sdp_send_piece(struct sock *sk, struct msghdr *msg, int flags,
 		return n;
 	if (unlikely(READ_ONCE(conn->error))) {
 		sdp_conn_ended(sk, conn);
-		/* the teardown does not tell them if the socket is disconnected first */
+		/* wake other tasks: the teardown does not if the socket is disconnected first */
 		sk->sk_state_change(sk);
 		return -EPIPE;
 	}
@@ -324,7 +324,7 @@ int sdp_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 	if (ret > 0)
 		SDP_INC_SIZE(sock_net(sk), TX_SENDS_64, ret);
 	release_sock(sk);
-	/* it waited for the connection, and that is one of TCP */
+	/* the call waited for a connection, and the socket has fallen back to TCP */
 	tcp = ret < 0 ? sdp_fallback_goes_on(sk, dis) : NULL;
 	return unlikely(tcp) ? tcp->ops->sendmsg(tcp, msg, len) : ret;
 }

@@ -6,12 +6,12 @@
  * pages, maps them for the device, and releases them. Calls the verbs and the
  * core's zero copy; used by sdp_verbs_tx.c, sdp_verbs_txq.c and sdp_qp.c.
  *
- * An skb holds the pages, as in TCP: the same functions fill it, charge it to
- * the socket, and notify the program when it is freed. That is when the device
- * has completed the message: it does not need the memory any more, not even to
- * send it again. The siw driver completes messages whose memory is still in TCP's
- * queue, but it copies the payload of messages that ask for a completion. All of
- * these do, see sdp_verbs_signal().
+ * An skb holds the pages, as in TCP: the same functions fill it, charge it to the
+ * socket, and notify the program when it is freed. The skb is freed when the
+ * device has completed the message: then the device does not need the memory any
+ * more, even for retransmissions. The siw driver completes messages whose memory
+ * is still in TCP's queue, but it copies the payload of messages that ask for a
+ * completion. All of these do, see sdp_verbs_signal().
  */
 #include <linux/mm.h>
 #include <linux/skbuff.h>
@@ -133,7 +133,7 @@ undo:
 	return false;
 }
 
-/* The next @len bytes, unless in pages of slabs: references would not keep these. */
+/* Are the next @len bytes outside of slab pages, which references would not keep? */
 static bool sdp_ref_bvec_ok(const struct iov_iter *iter, u32 len)
 {
 	size_t at = iter->bvec->bv_offset + iter->iov_offset;
