@@ -456,7 +456,7 @@ u64 hnic_wire_take(struct hnic_dev *hd, struct hnic_list *to, u64 now);
 
 /* ------------------------------------------------------------------ DMA */
 
-/* An engine that is so far ahead of its DMA waits */
+/* An engine waits when it is this far ahead of its DMA */
 #define HNIC_DMA_AHEAD	(200 * NSEC_PER_USEC)
 
 /**

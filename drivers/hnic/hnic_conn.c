@@ -11,8 +11,8 @@
  * rx_resync with the lock of the TCP socket held. Its callbacks must therefore not
  * take that lock.
  *
- * Positions are needed modulo the marker interval only, a power of two: the
- * difference of two sequence numbers will do.
+ * Positions are only needed modulo the marker interval, a power of two. So the
+ * difference of two sequence numbers is enough.
  */
 #include <linux/jhash.h>
 #include <linux/slab.h>
@@ -24,7 +24,7 @@
 #include "hnic_trace.h"
 #include "iwarp/crc.h"
 
-/* As the local side sees it; no holes */
+/* Addresses and ports as the local side sees them; no holes, as it is hashed */
 struct hnic_tuple {
 	struct in6_addr saddr;
 	struct in6_addr daddr;
@@ -85,7 +85,7 @@ static void hnic_conn_free(void *ptr, void *arg)
 	kfree(ptr);
 }
 
-/* The providers have let go of the device before */
+/* Context: all providers have released the device */
 void hnic_conn_exit(struct hnic_dev *hd)
 {
 	rhashtable_free_and_destroy(&hd->conns, hnic_conn_free, NULL);
@@ -255,8 +255,8 @@ enum hnic_tx hnic_conn_tx(struct hnic_dev *hd, struct hnic_pkt *p,
 			  const struct sk_buff *skb)
 {
 	/*
-	 * TX_SG is among them although the engine fills in nothing for it without
-	 * TX_CRC: a marked packet still counts as served
+	 * includes TX_SG, so that a marked packet counts as served, although the
+	 * engine fills in nothing without TX_CRC
 	 */
 	u32 tx_features = BIT(IWARP_OFFLOAD_TX_CRC) | BIT(IWARP_OFFLOAD_TX_CONTIG) |
 			  BIT(IWARP_OFFLOAD_TX_SG);
@@ -290,7 +290,7 @@ enum hnic_tx hnic_conn_tx(struct hnic_dev *hd, struct hnic_pkt *p,
 	if (!hnic_pkt_pay_len(p))
 		return HNIC_TX_PLAIN;
 	if (!served && marked) {
-		/* TCP sends it again; by then the provider has finished it */
+		/* TCP retransmits it, and the provider has finished it by then */
 		hd->tx_stats.crc_dropped++;
 		return HNIC_TX_DROP;
 	}
@@ -466,7 +466,7 @@ int hnic_conn_rx(struct hnic_dev *hd, struct hnic_pkt *p)
 
 	if (!READ_ONCE(hd->nconns))
 		return -1;
-	/* those of a VLAN or a macvlan may be of another namespace */
+	/* packets of a VLAN or a macvlan may belong to another namespace */
 	if (!hnic_pkt_to(p, hd->netdev->dev_addr))
 		return -1;
 	hc = hnic_conn_find(hd, p, false);
@@ -478,7 +478,7 @@ int hnic_conn_rx(struct hnic_dev *hd, struct hnic_pkt *p)
 			   READ_ONCE(hd->offload);
 	if (features & BIT(IWARP_OFFLOAD_RX_CRC))
 		good = hnic_conn_rx_verdict(hd, hc, p);
-	/* always: it may be switched on later */
+	/* track always, as placement may be switched on later */
 	next = hnic_place_track(&hc->place, hnic_pkt_seq(p),
 				hnic_pkt_pay_len(p));
 	if (features & BIT(IWARP_OFFLOAD_RX_PLACE))
@@ -531,7 +531,7 @@ static void hnic_conn_key(struct hnic_tuple *key,
 	key->ipv6 = conn->family == AF_INET6;
 }
 
-/* The former connection with these addresses may have packets under way: -EEXIST then */
+/* Returns -EEXIST while a former connection with these addresses has packets in flight */
 static int hnic_conn_insert(struct hnic_dev *hd, struct hnic_conn *hc)
 {
 	int err = -ENOSPC;
@@ -636,7 +636,7 @@ static void hnic_conn_rx_resync(struct iwarp_offload_conn *conn, u32 seq, u64 po
 	trace_hnic_rx_resync(conn, seq);
 	spin_lock_bh(&hc->rx_lock);
 	hc->rx_asked = false;
-	/* It may have found its way back by itself, and be further */
+	/* the engine may have resynchronized by itself, at a later position */
 	if (!hc->rx_sync) {
 		hc->rx_next = seq;
 		hc->rx_sync = true;

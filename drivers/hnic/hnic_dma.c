@@ -3,12 +3,12 @@
  * Time that DMA and accesses to memory of the NIC take. Calls the kernel only.
  *
  * An engine's DMA is one operation after the other; a packet may go on when those for
- * it are over. Waiting for them is no work: it is not in the time of the engines.
+ * it are over. Waiting for them does not count as time of the engines.
  */
 #include "hnic.h"
 
 /**
- * hnic_dma_timed() - does anything of it take time?
+ * hnic_dma_timed() - does DMA of the device take time?
  * @hd: device
  *
  * Context: any; may be stale at once.
@@ -23,7 +23,7 @@ bool hnic_dma_timed(const struct hnic_dev *hd)
 	       READ_ONCE(knob[HNIC_MEM_RATE]);
 }
 
-/* ns that @bytes take at @rate Mbit/s, of which 0 is without limit */
+/* ns that @bytes take at @rate Mbit/s; a rate of 0 means no limit */
 static u64 hnic_dma_bytes(u64 bytes, u32 rate)
 {
 	return rate ? div_u64(bytes * 8000, rate) : 0;

@@ -2,10 +2,10 @@
 /*
  * Threads of the engines. Calls the kernel only.
  *
- * A thread sleeps until it is kicked and works in runs. The time of each run
- * is added to what the device calls NIC time. Bottom halves are disabled
- * meanwhile, so the thread is neither preempted nor does it run softirqs
- * there; interrupt handlers, which are short, are all that can slip in.
+ * A thread sleeps until it is kicked and works in runs. The time of each run is
+ * added to what the device calls NIC time. Bottom halves are disabled
+ * meanwhile, so the thread is neither preempted nor does it run softirqs there;
+ * only interrupt handlers, which are short, can interrupt it.
  */
 #include <linux/kthread.h>
 #include <linux/sched.h>
@@ -155,7 +155,7 @@ int hnic_engine_pin(struct hnic_engine *e, int cpu)
 	int was = e->cpu, ret = 0;
 
 	lockdep_assert_held(&e->dev->lock);
-	/* first, for hnic_engine_begin() */
+	/* before pinning, see hnic_engine_begin() */
 	WRITE_ONCE(e->cpu, cpu);
 	if (e->task)
 		ret = set_cpus_allowed_ptr(e->task, hnic_cpus(cpu));

@@ -20,7 +20,7 @@
 /* How much may be queued at HNIC_RATE; then the TX engine waits */
 #define HNIC_LINK_AHEAD	(200 * NSEC_PER_USEC)
 
-/* Retry when the wire is full, should the wake-up get lost */
+/* Retry interval while the wire is full, in case a wake-up is lost */
 #define HNIC_WIRE_RETRY	(NSEC_PER_MSEC)
 
 /**
@@ -49,7 +49,7 @@ void hnic_link_update(struct hnic_dev *hd)
 }
 
 /*
- * Drop the held packet, and forget all times. The generator goes on where it was.
+ * Drop the held packet, and forget all times. The state of the generator stays.
  * Context: process, the TX engine is stopped.
  */
 void hnic_link_reset(struct hnic_dev *hd)
@@ -185,7 +185,7 @@ static bool hnic_link_joins(struct hnic_dev *hd, const struct hnic_pkt *a,
 	    a->l3 != b->l3 || a->l4 != b->l4 ||
 	    a->len + data > hd->netdev->mtu + a->l3)
 		return false;
-	/* nor of another VLAN or macvlan */
+	/* never join packets of different VLANs or macvlans */
 	if (memcmp(hnic_pkt_data(a), hnic_pkt_data(b), a->l3))
 		return false;
 	if (memcmp(hnic_pkt_data(a) + a->l3 + (a->ipv6 ? 8 : 12),
@@ -249,13 +249,13 @@ static u32 hnic_link_time(struct hnic_dev *hd, struct hnic_pkt *p, u64 now)
 	struct hnic_link *l = &hd->link;
 	u32 rate = READ_ONCE(l->knob[HNIC_RATE]);
 	u32 paths = READ_ONCE(l->knob[HNIC_NPATHS]);
-	/* its DMA is over then */
+	/* not before its DMA is over */
 	u64 due = max(now, p->due);
 	u32 lane;
 
 	if (rate) {
 		/*
-		 * 8 bits take 8000 / rate ns; preamble, check sequence and gap
+		 * a byte takes 8000 / rate ns; preamble, check sequence and gap
 		 * are 24 bytes
 		 */
 		due = max(due, l->free_at) +
@@ -330,7 +330,7 @@ static void hnic_link_pass(struct hnic_dev *hd, struct hnic_pkt *p,
 		hnic_link_pass_one(hd, second, lanes, now);
 }
 
-/* Give packets to the receiver. Those that are left in @lanes have none */
+/* Give packets to the receiver. If it is down, they stay in @lanes. */
 static void hnic_wire_put(struct hnic_dev *peer, struct hnic_list *lanes,
 			  u32 n, bool timed)
 {
@@ -350,7 +350,7 @@ static void hnic_wire_put(struct hnic_dev *peer, struct hnic_list *lanes,
 	hnic_engine_kick(&peer->rx);
 }
 
-/* Packets that waited for a successor do not wait any longer */
+/* Pass on packets that were held to be joined with a successor */
 static void hnic_link_pass_all(struct hnic_dev *hd, struct hnic_list *pkts,
 			       struct hnic_list *lanes, u64 now)
 {

@@ -52,7 +52,7 @@ static netdev_tx_t hnic_xmit(struct sk_buff *skb, struct net_device *netdev)
 	slot = &tx->slot[head % HNIC_RING];
 	slot->skb = skb;
 	slot->len = len;
-	/* before the slot is visible: then NAPI may complete it without a kick */
+	/* count it before the slot is visible, as NAPI may complete it without a kick */
 	kick = __netdev_tx_sent_queue(txq, len, netdev_xmit_more());
 	/* pairs with hnic_tx_ring(): the slot is complete */
 	smp_store_release(&tx->head, head + 1);
@@ -69,8 +69,8 @@ static netdev_tx_t hnic_xmit(struct sk_buff *skb, struct net_device *netdev)
 }
 
 /*
- * The engine cuts what has no IP options and no extension headers. For others
- * lengths and the pseudo header of the checksum would be different ones.
+ * The engine segments packets without IP options and extension headers only.
+ * With these, lengths and the pseudo header of the checksum would differ.
  * Context: as hnic_xmit()
  */
 static netdev_features_t hnic_features_check(struct sk_buff *skb,
@@ -186,13 +186,13 @@ static int hnic_open(struct net_device *netdev)
 
 	if (!rtnl_dereference(hd->peer))
 		return -ENOTCONN;
-	/* rings are empty, and queues are stopped if they have ever been used */
+	/* the rings are empty; all queues that were used before are stopped */
 	for (i = 0; i < netdev->num_tx_queues; i++)
 		netdev_tx_reset_queue(netdev_get_tx_queue(netdev, i));
 	err = hnic_up(hd);
 	if (err)
 		return err;
-	/* ethtool leaves packets in the queueing disciplines meanwhile */
+	/* queueing disciplines kept packets while ethtool had the device stopped */
 	netif_tx_wake_all_queues(netdev);
 	hnic_carrier(netdev);
 	trace_hnic_state(netdev, true);
@@ -417,7 +417,7 @@ static void hnic_user_put(struct hnic_dev *hd)
 	hd->limited = false;
 	has = hnic_user_has(hd->user) - 1;
 	if (has)
-		/* in the place of a value, for which no memory is needed */
+		/* replaces an existing entry, so this needs no memory */
 		xa_store(&hnic_user_pairs, hd->user, xa_mk_value(has), GFP_KERNEL);
 	else
 		xa_erase(&hnic_user_pairs, hd->user);
@@ -529,7 +529,7 @@ static void hnic_setup(struct net_device *netdev)
 	hd->rx.ns = &hd->rx_stats.ns;
 }
 
-/* The core allows more than the device has */
+/* Refuse more queues than the device has, which the core would allow */
 static int hnic_check_queues(struct nlattr *num,
 			     struct netlink_ext_ack *extack)
 {

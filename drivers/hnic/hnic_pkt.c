@@ -88,13 +88,13 @@ static struct page *hnic_pool_page(struct hnic_pool *pool)
 	return page;
 }
 
-/* Has the page of slot @i no other user? */
+/* Is the page of slot @i unused? */
 static bool hnic_pool_idle(const struct hnic_pool *pool, u32 i)
 {
 	return pool->page[i] && page_ref_count(pool->page[i]) == 1;
 }
 
-/* Have an idle page in slot @i */
+/* Put an idle page into slot @i */
 static bool hnic_pool_renew(struct hnic_pool *pool, u32 i)
 {
 	struct page *page;

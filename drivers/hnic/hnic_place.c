@@ -4,12 +4,11 @@
  * has added, and the host gets a packet whose fragments are the pages of the
  * buffer. See hnic_place.h. Calls hnic_pkt.c and the provider.
  *
- * When a packet is exactly what TCP waits for is found out here, as a NIC would:
- * by what has come in, not by looking at the socket. Each byte of the stream
- * is placed when it is seen for the first time, or never. Every byte that the NIC has
- * seen reaches the host later, and the provider reports bytes that arrived on another
- * path. Old or forged packets can therefore never overwrite memory that the host has
- * processed.
+ * Whether a packet is the one that TCP expects is decided as in a NIC: by the packets
+ * received so far, not by the socket. Each byte of the stream is placed when it is
+ * seen for the first time, or never. Every byte that the NIC has seen reaches the
+ * host later, and the provider reports bytes that arrived on another path. Old or
+ * forged packets can therefore never overwrite memory that the host has processed.
  */
 #include <linux/etherdevice.h>
 #include <linux/mm.h>
@@ -21,7 +20,7 @@
 #include "iwarp/ddp.h"
 #include "iwarp/rdmap.h"
 
-/* Shorter payload stays in the packet: to copy it costs no more than one more fragment */
+/* Shorter payload stays in the packet, since a copy costs no more than another fragment */
 #define HNIC_PLACE_MIN	64
 
 /* Look-ups for one packet, which has no more pieces. Each may walk all buffers. */
@@ -268,7 +267,7 @@ static bool hnic_place_seg(struct hnic_plan *plan, const struct hnic_seg *s,
 		ok = hnic_plan_stay(plan, s->off + where) &&
 		     hnic_plan_go(plan, buf, s->to - buf->to + done, n);
 	}
-	/* one for the bytes after it, the CRC at least */
+	/* leave a piece for the bytes after it, which include the CRC */
 	if (ok && plan->out->nr < ARRAY_SIZE(plan->out->piece)) {
 		hnic_plan_copy(plan, nr, at);
 		return true;

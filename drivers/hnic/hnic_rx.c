@@ -5,7 +5,7 @@
  * The engine takes packets from the wire and checks their checksums. hnic_conn.c
  * finds the connection, and checks FPDUs. Then the engine chooses a queue: that of
  * the connection, that of a filter, or by hash. When the ring is full it drops the
- * packet; or, with hnic_dev.pause, it stops, and so does in the end the peer.
+ * packet. With hnic_dev.pause it stops instead, which eventually stops the peer.
  *
  * NAPI gives the packets to the stack as fragments, so that GRO merges them
  * without a new skb each; short ones are copied, which is cheaper.
@@ -54,7 +54,7 @@ static int hnic_rx_look(struct hnic_dev *hd, struct hnic_pkt *p)
 	hd->rx_stats.bytes += p->len;
 	hd->rx_stats.csum_good += p->csum_ok;
 	hd->rx_stats.csum_bad += p->l4 && !p->csum_ok;
-	/* the ports of a damaged packet say nothing */
+	/* the ports of a damaged packet are unreliable */
 	if (p->pay && p->csum_ok)
 		queue = hnic_conn_rx(hd, p);
 	return hnic_rx_choose(hd, p, queue);
@@ -322,8 +322,8 @@ static bool hnic_receive_copy(struct hnic_queue *q, struct hnic_pkt *p)
 
 /*
  * The fragments of a packet with placed payload: pieces of buffers, and those that
- * stayed in its own page. The skb takes over the references. In all its truesize is
- * that of the packet: the first piece counts what the others do not.
+ * stayed in its own page. The skb takes over the references. Its truesize is that
+ * of the packet: the first piece accounts for the part that the others do not.
  */
 static void hnic_receive_placed(struct sk_buff *skb, const struct hnic_pkt *p)
 {
@@ -336,7 +336,7 @@ static void hnic_receive_placed(struct sk_buff *skb, const struct hnic_pkt *p)
 
 		skb_add_rx_frag(skb, i, piece->page, piece->off, piece->len,
 				size);
-		/* of the next piece */
+		/* truesize of the next piece */
 		size = i + 1 < placed->nr ? piece[1].len : 0;
 	}
 	kfree(placed);
@@ -495,8 +495,8 @@ int hnic_queue_pin(struct hnic_queue *q, int cpu)
 	WRITE_ONCE(q->cpu, cpu);
 #ifdef CONFIG_RFS_ACCEL
 	/*
-	 * A queue that may interrupt any CPU is near to none. The map is gone
-	 * when the device goes, before the files in sysfs.
+	 * A queue that may interrupt any CPU is not near a particular one. The
+	 * map is gone when the device goes, before the files in sysfs.
 	 */
 	if (q->index < q->dev->netdev->num_rx_queues &&
 	    q->dev->netdev->rx_cpu_rmap)

@@ -25,7 +25,7 @@ static struct hnic_dev *hnic_of(struct device *dev)
 	return netdev_priv(to_net_dev(dev));
 }
 
-/* As for other settings of a network device */
+/* The same privilege as for other settings of a network device */
 static bool hnic_allowed(struct device *dev)
 {
 	return ns_capable(dev_net(to_net_dev(dev))->user_ns, CAP_NET_ADMIN);

@@ -16,7 +16,7 @@
 
 #include "hnic.h"
 
-/* So many bytes fetched make it interrupt, besides tx_frames */
+/* Interrupt after this many bytes were fetched, or after tx_frames packets */
 #define HNIC_TX_BYTES	32768
 
 /* Pieces of payload as short as this can only be markers or CRCs */
@@ -138,7 +138,7 @@ static void hnic_tx_single(struct hnic_dev *hd, const struct sk_buff *skb,
 		hd->tx_stats.no_memory++;
 		return;
 	}
-	/* headers and what else is linear at once, as a descriptor says */
+	/* fetch the linear part, headers included, as one descriptor */
 	hnic_dma_read(hd, &d, hnic_pkt_data(p), skb_headlen(skb));
 	hd->tx_stats.dma_ops--;
 	hd->tx_stats.dma_hdr_ops++;
@@ -341,7 +341,7 @@ u64 hnic_tx_run(struct hnic_dev *hd, u64 now)
 	return 0;
 }
 
-/* Does the host want to know at once? */
+/* Must the host be notified at once? */
 static bool hnic_tx_urgent(const struct hnic_queue *q)
 {
 	const struct hnic_txq *tx = q->tx;

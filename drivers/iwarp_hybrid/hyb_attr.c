@@ -188,7 +188,7 @@ static int hyb_place_parse(enum hyb_place_attr what, const char *buf,
 	return 0;
 }
 
-/* A profile and the way of payload are shown as wished, the others as they are */
+/* Show a profile and the payload mode as requested, and other attributes as in effect */
 static ssize_t hyb_place_emit(enum hyb_place_attr what, char *buf,
 			      const struct hyb_place *requested,
 			      const struct hyb_place *place)
@@ -288,8 +288,8 @@ static bool hyb_attr_allowed(const struct hyb_dev *dev)
 }
 
 /*
- * Tell an administrator, who sees EINVAL alone, what an attribute takes; not the owner of a
- * user namespace, who cannot read the log.
+ * Log the valid values, as an administrator sees only EINVAL. The owner of a user namespace
+ * cannot read the log.
  */
 static int hyb_attr_refused(struct hyb_dev *dev, const char *name,
 			    const char *values)
@@ -356,8 +356,8 @@ HYB_DEV_PLACE_ATTR(marker_placement, HYB_PLACE_MARKERS);
 HYB_DEV_PLACE_ATTR(tx_payload, HYB_PLACE_PAYLOAD);
 
 /*
- * 0 or 1: whether this side asks for CRC. A placement stands for 1, too, and is
- * what is shown then.
+ * 0 or 1: whether this side asks for CRC. Also accepts a placement, which means
+ * 1, and then shows that.
  */
 static ssize_t crc_show(struct device *d, struct device_attribute *attr,
 			char *buf)
@@ -394,7 +394,7 @@ static ssize_t markers_show(struct device *d, struct device_attribute *attr,
 	return sysfs_emit(buf, "%s\n", hyb_want_names[want]);
 }
 
-/* auto, on, off; as before also 1 and 0 */
+/* auto, on or off; also 1 and 0, as in earlier versions */
 static ssize_t markers_store(struct device *d, struct device_attribute *attr,
 			     const char *buf, size_t len)
 {
@@ -460,7 +460,7 @@ static ssize_t mpa_rev_store(struct device *d, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RW(mpa_rev);
 
-/* All connected queue pairs take a change of the device over */
+/* Apply a change of the device to all connected queue pairs */
 static void hyb_dev_follow(struct hyb_dev *dev)
 {
 	struct hyb_qp *qp;
@@ -468,7 +468,7 @@ static void hyb_dev_follow(struct hyb_dev *dev)
 	struct sock *sk;
 
 	xa_for_each(&dev->qps, qpn, qp) {
-		/* the one found may be gone already; this has a reference */
+		/* look up again to get a reference: the queue pair may be gone already */
 		qp = hyb_qp_lookup(dev, qpn);
 		if (!qp)
 			continue;
@@ -537,7 +537,7 @@ static ssize_t ntuple_filters_store(struct device *d,
 }
 static DEVICE_ATTR_RW(ntuple_filters);
 
-/* Shows where it is, as a placement of the components: the NIC may not offer it */
+/* Shows the placement in effect, as other attributes do: the NIC may not support it */
 static ssize_t placement_show(struct device *d, struct device_attribute *attr,
 			      char *buf)
 {
@@ -568,7 +568,7 @@ static ssize_t placement_store(struct device *d, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RW(placement);
 
-/* on or off: placement of what came out of order, of new connections */
+/* on or off: do new connections place FPDUs that arrive out of order? */
 static ssize_t ooo_show(struct device *d, struct device_attribute *attr,
 			char *buf)
 {
@@ -802,8 +802,8 @@ static ssize_t qp_rx_marker_interval_show(struct kobject *kobj,
 HYB_QP_ATTR_RO(rx_marker_interval);
 
 /*
- * The CPU that packets are steered to, else the one that TCP last ran on for
- * what came in; -1: nothing has yet
+ * The CPU that packets are steered to, else the CPU on which TCP last received
+ * data; -1: no data has arrived
  */
 static ssize_t qp_cpu_show(struct kobject *kobj, struct kobj_attribute *attr,
 			   char *buf)
@@ -949,11 +949,11 @@ static void hyb_attr_show_work(struct work_struct *work)
 }
 
 /**
- * hyb_attr_qp_add - show a queue pair, soon
+ * hyb_attr_qp_add - create the directory of a queue pair, after a delay
  * @qp: queue pair that has its number
  *
- * The files cost about as much as all that this driver does to set up a
- * connection and to end it, so those of a short one are never made.
+ * Creating the files takes about as long as setting up and ending a connection.
+ * So a short connection gets none.
  */
 void hyb_attr_qp_add(struct hyb_qp *qp)
 {
@@ -970,7 +970,7 @@ void hyb_attr_qp_add(struct hyb_qp *qp)
 }
 
 /**
- * hyb_attr_qp_del - do not show it any more
+ * hyb_attr_qp_del - remove the directory of a queue pair
  * @qp: queue pair
  *
  * Waits for readers and writers; afterwards no attribute uses @qp.
@@ -993,7 +993,7 @@ void hyb_attr_qp_del(struct hyb_qp *qp)
 	kobject_put(&attr->kobj);
 }
 
-/* Attributes are the namespace's, as its owner may write them */
+/* Give the attributes to the owner of the namespace, who may write them */
 static int hyb_attr_chown(struct hyb_dev *dev)
 {
 	kuid_t uid = GLOBAL_ROOT_UID;

@@ -40,7 +40,7 @@
 #define HYB_T_FLUSH	(1 * HZ)	/* as HYB_T_DRAIN, when the ULP aborts */
 #define HYB_T_LINGER	(10 * HZ)	/* FIN of the peer after ours */
 
-/* Requests that the IW CM has no place for, as long as it has to handle others */
+/* Delay before a Request is offered again to an IW CM whose backlog is full */
 #define HYB_T_AGAIN	(HZ / 50 + 1)
 
 /* ------------------------------------------------------ object and events */
@@ -92,7 +92,7 @@ void hyb_cep_lock(struct hyb_cep *cep)
 	WRITE_ONCE(cep->busy, true);
 }
 
-/* Take the steps that are due meanwhile, too. The caller has a reference. */
+/* Release the connection, after the steps that have become due. The caller has a reference. */
 void hyb_cep_unlock(struct hyb_cep *cep)
 {
 	unsigned long ev;
@@ -128,7 +128,7 @@ static void hyb_cep_disarm(struct hyb_cep *cep)
 		hyb_cep_put(cep);
 }
 
-/* The caller holds the one reference; listed, hence found by dev_down */
+/* The caller holds the only reference. Once listed, hyb_cm_dev_down() finds it. */
 struct hyb_cep *hyb_cep_new(struct hyb_dev *dev)
 {
 	struct hyb_cep *cep = kmem_cache_zalloc(hyb_cep_cache, GFP_KERNEL);
@@ -239,7 +239,7 @@ int hyb_cep_bind(struct hyb_cep *cep, struct hyb_qp *qp)
 	int err = -EISCONN;
 
 	spin_lock_irq(&qp->tcp.lock);
-	/* seen here, or hyb_qp_close() sees the connection */
+	/* either this sees the state, or hyb_qp_close() sees the connection */
 	if (hyb_qp_state(qp) == HYB_QP_ERROR) {
 		err = -EINVAL;
 	} else if (!qp->cep && !qp->tcp.sk) {
@@ -328,10 +328,10 @@ static void hyb_upcall_depth(const struct hyb_cep *cep,
 }
 
 /*
- * Answer of the peer, or that there is none. The cm_id is kept on success: false
- * if it is not. The IW CM copies private data, and without memory for that takes
- * the event as not reported; a failure without any it always takes. It has to
- * know of one or the other before CLOSE.
+ * Report the peer's answer, or that there is none. Returns false if the cm_id
+ * was let go of. The IW CM copies private data, and fails without memory for
+ * that. It always accepts a failure event without private data. It must get one
+ * of the two before CLOSE.
  */
 static bool hyb_upcall_reply(struct hyb_cep *cep, int status, bool pdata)
 {
@@ -491,7 +491,7 @@ static void hyb_cep_flush(struct hyb_cep *cep, bool by_peer)
 	hyb_cep_unbind(cep);
 }
 
-/* Wait for those packets, not in this task: others need the worker meanwhile */
+/* Wait for these packets by an event, as other connections need the worker meanwhile */
 static void hyb_cep_recall(struct hyb_cep *cep, bool by_peer)
 {
 	cep->state = HYB_CEP_RECALL;
@@ -595,8 +595,8 @@ struct sockaddr_storage hyb_local_addr(const struct iw_cm_id *id)
 }
 
 /*
- * A new socket gets the control group of the owner, and IP options for its packets: from
- * the RDMA CM, unless the ULP has set them all.
+ * Set the control group and the IP options of a new socket. The options are those of the
+ * RDMA CM, unless the ULP has set all of them.
  */
 static void hyb_cep_set_sock(struct hyb_cep *cep, struct sock *sk)
 {
@@ -611,7 +611,7 @@ static void hyb_cep_set_sock(struct hyb_cep *cep, struct sock *sk)
 	release_sock(sk);
 }
 
-/* Bind and begin to connect; the handshake goes on without us */
+/* Bind and begin to connect, without waiting for the handshake */
 static int hyb_dial_socket(struct socket *sock, const struct iw_cm_id *id,
 			   bool any_port)
 {
@@ -630,8 +630,8 @@ static int hyb_dial_socket(struct socket *sock, const struct iw_cm_id *id,
 }
 
 /*
- * The port was chosen by the RDMA CM, which does not know what TCP has in
- * use: if it is taken, let TCP choose.
+ * The RDMA CM has chosen the port without knowing the ports of TCP: if the port
+ * is taken, let TCP choose another one.
  */
 int hyb_cep_dial(struct hyb_cep *cep)
 {
@@ -749,7 +749,7 @@ static void hyb_cep_reply(struct hyb_cep *cep)
 		return;
 	}
 	if (cep->rep.reject) {
-		/* a peer that cannot do markers has no other way to say so */
+		/* a peer without support for markers has no other way to refuse them */
 		if (cep->req.markers)
 			ibdev_warn_ratelimited(&cep->dev->ibdev,
 					       "peer rejects a connection for which markers are on\n");
@@ -774,7 +774,7 @@ static void hyb_cep_reply(struct hyb_cep *cep)
 	err = hyb_tcp_attach(cep, cep->qp, &res, NULL, 0);
 	if (err) {
 		hyb_cep_refuse(cep, MPA_ERR_LOCAL, res.tx_ivl);
-		/* the peer has accepted: rdma_cm takes -ECONNRESET for a rejection */
+		/* not -ECONNRESET: the peer has accepted, but rdma_cm would report a rejection */
 		hyb_cep_fail(cep, -ECONNABORTED, false);
 		return;
 	}
@@ -875,7 +875,7 @@ static void hyb_step_request(struct hyb_cep *cep, unsigned long ev)
 		hyb_cep_drop(cep, true);
 }
 
-/* Enter full operation: from here on an error ends like any connection */
+/* Enter full operation. A later error ends the connection in the usual way. */
 int hyb_cep_accept(struct hyb_cep *cep, struct iw_cm_id *id,
 		   struct iw_cm_conn_param *param)
 {
@@ -948,7 +948,7 @@ static void hyb_step_drain(struct hyb_cep *cep, unsigned long ev)
 			    BIT(HYB_EV_LOST) | BIT(HYB_EV_EOF) |
 			    BIT(HYB_EV_TERM);
 
-	/* the timer: something was left to be sent */
+	/* with the timer, unsent data was left */
 	if (ev & (BIT(HYB_EV_LOST) | BIT(HYB_EV_TERM) | BIT(HYB_EV_TIMER)))
 		cep->broken = true;
 	if (ev & BIT(HYB_EV_RESET))

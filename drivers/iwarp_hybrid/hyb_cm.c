@@ -51,8 +51,8 @@ struct ib_qp *hyb_iw_get_qp(struct ib_device *ibdev, int qpn)
 /*
  * The QP that a cm_id is to be connected with, referenced; NULL if it must not
  * be. The RDMA CM, whose object begins with a struct rdma_cm_id, is the only user
- * of the IW CM. It knows the QP of an upper layer of the kernel. Programs give
- * the number of one that they have created themselves, no other.
+ * of the IW CM. It knows the QP of an upper layer of the kernel. A program may
+ * only give the number of a queue pair that it has created itself.
  */
 static struct hyb_qp *hyb_cm_qp(const struct iw_cm_id *id, u32 qpn)
 {
@@ -91,8 +91,8 @@ int hyb_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	    param->ird > HYB_MAX_RD_ATOM || param->ord > HYB_MAX_RD_ATOM)
 		return -EINVAL;
 	/*
-	 * The RDMA CM finds the device by address, and any namespace can have a
-	 * net device with the addresses of ours.
+	 * The RDMA CM finds the device by address, and a net device of any
+	 * namespace can have the same addresses.
 	 */
 	if (!net_eq(hyb_cm_net(id), dev_net(dev->netdev)))
 		return -ENETUNREACH;

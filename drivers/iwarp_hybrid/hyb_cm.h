@@ -27,7 +27,8 @@ struct iw_cm_conn_param;
  * hyb_cm_dev_exit() belongs after ib_unregister_device().
  *
  * A caller of hyb_cm_dev_down() other than the core has to hold the device, which
- * is not freed until it is released. False: it has no connections any more.
+ * is not freed until it is released. Returns false if the device has no
+ * connections any more.
  */
 void hyb_cm_dev_init(struct hyb_dev *dev);
 void hyb_cm_dev_down(struct hyb_dev *dev);

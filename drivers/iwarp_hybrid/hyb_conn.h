@@ -79,7 +79,7 @@ enum {
 	HYB_EV_ERROR,		/* a Terminate message is queued for sending */
 	HYB_EV_TERM,		/* the peer sent a Terminate */
 	HYB_EV_DRAINED,		/* all data to be sent is with TCP */
-	HYB_EV_EVICT,		/* too many others wait for their Request */
+	HYB_EV_EVICT,		/* too many connections wait for their Request */
 	HYB_EV_RECALLED,	/* the network has no memory of requests any more */
 };
 

@@ -121,8 +121,8 @@ bool hyb_cq_push(struct hyb_cq *cq, const struct siw_cqe *cqe, bool solicited)
 }
 
 /*
- * Of a task, too, what the handler leaves to a softirq is done when it returns, not in
- * a thread.
+ * Disables bottom halves: softirqs that the handler raises run when this returns, in a
+ * task as well, not in ksoftirqd.
  */
 static void hyb_cq_call(struct hyb_cq *cq)
 {
@@ -203,10 +203,10 @@ bool hyb_cq_notify(struct hyb_cq *cq)
  * @cq: completion queue; nothing is done if it is a user's
  * @qp: queue pair, completes nothing any more
  *
- * Queues are shared, entries carry a pointer to the queue pair and to memory
- * of its user. When none is left, there are no events: the core frees the queue
+ * Queues are shared, entries carry a pointer to the queue pair and to memory of
+ * its user. When none is left, there are no events: the core frees the queue
  * after its last queue pair, and expects no call of the handler then. The timer
- * may be on its way to one.
+ * may be about to call it.
  *
  * Context: process.
  */
@@ -232,7 +232,7 @@ void hyb_cq_clean(struct hyb_cq *cq, const struct hyb_qp *qp)
 	if (cq->get == to)
 		xchg(&cq->events, 0);
 	spin_unlock_irqrestore(&cq->lock, flags);
-	/* its work, for others that have completed something since */
+	/* do the work of the timer for entries that other queue pairs have added */
 	if (hrtimer_cancel(&cq->timer))
 		hyb_cq_timeout(&cq->timer);
 }
@@ -325,7 +325,7 @@ static int hyb_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	return 0;
 }
 
-/* The core still shows what is being destroyed, when the ring has gone */
+/* The core still shows a queue that is being destroyed, whose ring is freed already */
 static u32 hyb_cq_armed(struct hyb_cq *cq)
 {
 	unsigned long flags;
@@ -430,7 +430,7 @@ static int hyb_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 	return n;
 }
 
-/* Full barrier. A user may write to the word of its queue at any time: no loop for that. */
+/* Full barrier. No cmpxchg loop: a user may write to the word of its queue at any time. */
 static void hyb_cq_arm(struct hyb_cq *cq, u32 arm)
 {
 	u32 old = READ_ONCE(cq->ctrl->flags);

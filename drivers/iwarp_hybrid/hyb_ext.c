@@ -133,7 +133,7 @@ enum hyb_lay hyb_ext_tx_request(struct hyb_qp *qp)
 		return ret;
 	tx->msn[DDP_QN_READ]++;
 	tx->orq[tx->orq_put++ & tx->orq_mask] = orq;
-	/* the reference went to the ORQ, the slot stays open */
+	/* the ORQ has the reference now, and completes the slot */
 	tx->mem[0] = NULL;
 	tx->busy = HYB_TX_NONE;
 	hyb_stats_inc(qp->dev, HYB_ST_TX_ATOMICS);
@@ -170,7 +170,7 @@ static u32 hyb_ext_rx_response(struct hyb_qp *qp, const struct ddp_hdr *h,
 
 /* ------------------------------------------------------------------- responder */
 
-/* One after the other with all that the processors do; @old: value before */
+/* Apply the operation atomically with respect to all processors; @old: value before */
 static u32 hyb_ext_apply(struct hyb_mem *mem, const struct rdmap_areq *r,
 			 u64 *old)
 {

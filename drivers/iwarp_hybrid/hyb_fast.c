@@ -406,8 +406,9 @@ static bool hyb_fast_send(struct hyb_qp *qp, struct hyb_fast *q)
 }
 
 /*
- * The region of a Write, as a rule that of the one before; it is held. NULL if
- * there is none, none may be written, or a NIC has to hear of it.
+ * The region of a Write, held; usually the same as for the previous Write.
+ * Returns NULL if there is none, if it may not be written, or if a NIC has to
+ * be notified of the buffer.
  */
 static struct hyb_mem *hyb_fast_sink(struct hyb_qp *qp, u32 stag, u64 to,
 				     u32 len)
@@ -500,7 +501,7 @@ static bool hyb_fast_read(struct hyb_qp *qp, struct hyb_fast *q)
 	return true;
 }
 
-/* Is it for one of the above? Asked first, so that a CRC is computed once. */
+/* Does one of the cases above handle it? Tested before the CRC, to compute that only once. */
 static bool hyb_fast_is(struct hyb_qp *qp, const struct hyb_fast_head *h,
 			u32 ulpdu)
 {
@@ -514,8 +515,8 @@ static bool hyb_fast_is(struct hyb_qp *qp, const struct hyb_fast_head *h,
 }
 
 /*
- * CRC and markers of the FPDU at @p, by the NIC's word or ours; the same is found
- * again when they are bad
+ * Check CRC and markers of the FPDU at @p, or take the NIC's verdict. If they are
+ * bad, the engine repeats the check and reports the error.
  */
 static bool hyb_fast_good(struct hyb_qp *qp, const struct sk_buff *skb,
 			  u32 seq, const u8 *p, u32 total)
@@ -547,7 +548,7 @@ static u32 hyb_fast_fpdu(struct hyb_qp *qp, struct hyb_fast *q,
 		return 0;
 	/* once: a sender on this machine may own the page */
 	memcpy(&h, p + lead, sizeof(h));
-	/* without the marker in the middle, which is checked with the others */
+	/* skip a marker in the header; it is checked with the others */
 	if (unlikely(to_mark < sizeof(h)))
 		memcpy((u8 *)&h + to_mark, p + lead + to_mark + MPA_MARK_SIZE,
 		       sizeof(h) - to_mark);
@@ -586,8 +587,8 @@ static bool hyb_fast_open(const struct hyb_qp *qp)
 }
 
 /*
- * The FPDU of @len bytes is done with. Its CRC counts now: where the payload is another
- * case, it will be checked again.
+ * The FPDU of @len bytes is done with. Count its CRC only now: if the engine has to
+ * handle the payload, it checks the CRC again.
  */
 static void hyb_fast_advance(struct hyb_qp *qp, u32 len)
 {
@@ -619,7 +620,7 @@ u32 hyb_fast_rx(struct hyb_qp *qp, const struct sk_buff *skb, u32 seq,
 	struct hyb_fast q = { .held = NULL };
 	u32 len, done = 0;
 
-	/* a NIC that places has to hear of what it did not check */
+	/* a NIC that places must be notified of FPDUs that it did not check */
 	if (qp->shared || !hyb_fast_open(qp) ||
 	    (hyb_off_places(qp->off) && !qp->off->rx_crc))
 		return 0;

@@ -230,7 +230,7 @@ static int hyb_fpdu_sendpage(struct sock *sk, struct page *page, u32 off, u32 le
 		flags |= MSG_SENDPAGE_NOTLAST;
 	if (likely(sk->sk_route_caps & NETIF_F_SG) || PageHighMem(page))
 		return tcp_sendpage_locked(sk, page, off, len, flags);
-	/* it would copy, too, but calls what may sleep to map the page */
+	/* tcp_sendpage_locked() would copy as well, but may sleep to map the page */
 	msg.msg_flags = flags;
 	iov.iov_base = page_address(page) + off;
 	iov.iov_len = len;
@@ -273,8 +273,8 @@ static void hyb_fpdu_end_packet(struct sock *sk)
  * @more: TCP need not send yet
  *
  * Context: TCP socket held.
- * Return: false if TCP did not take all of it; if it will tell when it can,
- * that has been arranged for.
+ * Return: false if TCP did not take all of it; the engine runs again when TCP
+ * has room.
  */
 bool hyb_fpdu_give(struct hyb_qp *qp, struct sock *sk, struct hyb_tx_page *p,
 		   u32 end, bool more)

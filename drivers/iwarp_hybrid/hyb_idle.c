@@ -135,7 +135,10 @@ static void hyb_idle_look(struct hyb_qp *qp)
 	if (!sock_owned_by_user(sk) && qp->tcp.attached) {
 		hyb_idle_trim(qp);
 		held = hyb_idle_charge(qp, sk);
-		/* or next time, if it was not possible now, or a reader may come */
+		/*
+		 * otherwise visit it again: freeing was not possible now, or data waits for a
+		 * reader
+		 */
 		if (!held && !hyb_stream_pages(&qp->tx.s))
 			hyb_idle_rest(qp);
 	}
@@ -154,7 +157,7 @@ static void hyb_idle_work(struct work_struct *work)
 	while (!list_empty(&now)) {
 		qp = list_first_entry(&now, struct hyb_qp, busy_node);
 		list_move_tail(&qp->busy_node, &dev->busy);
-		/* one that is being destroyed leaves by itself */
+		/* a queue pair that is being destroyed leaves the list by itself */
 		if (!kref_get_unless_zero(&qp->ref))
 			continue;
 		spin_unlock_bh(&dev->busy_lock);
@@ -239,7 +242,7 @@ u32 hyb_idle_memory(struct hyb_qp *qp)
 	if (IS_ERR_OR_NULL(sk))
 		return sum;
 	sum += hyb_shared_memory(qp);
-	/* that has a cache of its own */
+	/* the connection has a cache of its own */
 	sum += sizeof(struct hyb_cep) + hyb_idle_engines(qp);
 	hyb_sched_leave(qp, sk, false);
 	return sum;

@@ -143,8 +143,8 @@ static struct hyb_lid *hyb_lsock_choose(struct hyb_lsock *ls,
 }
 
 /*
- * The oldest of the address that has most ends, by its own work. It leaves the list
- * before it is freed.
+ * End the oldest connection of the address that has most, by its work item. It
+ * leaves the list before it is freed.
  */
 static void hyb_lid_evict(struct hyb_lid *lid)
 {
@@ -163,7 +163,7 @@ static void hyb_lid_evict(struct hyb_lid *lid)
 	hyb_cep_event(old, HYB_EV_EVICT);
 }
 
-/* One more waits; @evict: another one ends for it */
+/* Count a waiting connection; @evict: end another one in its place */
 static void hyb_lid_queue(struct hyb_lid *lid, struct hyb_cep *cep, bool evict)
 {
 	cep->peer = hyb_lid_peer(lid, cep->sock->sk);
@@ -200,7 +200,7 @@ static int hyb_lid_take(struct hyb_lid *lid, struct socket *sock)
 		cep->state = HYB_CEP_WAIT_REQ;
 		cep->until = jiffies + HYB_T_REQUEST;
 		hyb_cep_arm(cep, HYB_T_REQUEST);
-		/* it may be there already */
+		/* the Request may have arrived already */
 		hyb_cep_event(cep, HYB_EV_SOCK);
 	}
 	hyb_cep_unlock(cep);
@@ -221,8 +221,8 @@ static void hyb_lsock_free(struct kref *ref)
 }
 
 /*
- * By RST: a FIN would not be sent again, see hyb_cep_linger(), and if the peer does
- * not acknowledge it, the socket would be there for ever.
+ * Close by RST: a FIN would not be retransmitted, see hyb_cep_linger(). Without an
+ * acknowledgment of the peer, the socket would stay for ever.
  */
 static void hyb_lsock_refuse(struct socket *sock)
 {
@@ -244,7 +244,7 @@ static void hyb_lsock_data_ready(struct sock *sk)
 	struct hyb_lsock *ls;
 
 	read_lock_bh(&sk->sk_callback_lock);
-	/* connections inherit the callback; their pointer is another's, or NULL */
+	/* connections inherit the callback; their user data is NULL or not a listener */
 	ls = sk->sk_state == TCP_LISTEN ?
 	     __locked_read_sk_user_data_with_flags(sk, SK_USER_DATA_NOCOPY) : NULL;
 	if (ls)
@@ -266,7 +266,10 @@ static void hyb_lsock_state_change(struct sock *sk)
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
-/* Connections do not keep the listener's callbacks, which may be gone some day. */
+/*
+ * Remove the inherited callbacks from a connection, as the module may be unloaded before it
+ * ends.
+ */
 static void hyb_lsock_forget(const struct hyb_lsock *ls, struct sock *sk)
 {
 	if (sk->sk_data_ready == hyb_lsock_data_ready)
@@ -300,7 +303,7 @@ static int hyb_lsock_open(struct hyb_lsock *ls)
 		sk->sk_data_ready = hyb_lsock_data_ready;
 		sk->sk_state_change = hyb_lsock_state_change;
 		write_unlock_bh(&sk->sk_callback_lock);
-		/* no limit of ours: connections are taken at once */
+		/* no limit is needed: connections are accepted at once */
 		err = kernel_listen(sock, max(ls->backlog, HYB_MAX_STARTING));
 	}
 	/* connections inherit it: the Reply acknowledges the Request */
@@ -345,7 +348,7 @@ static void hyb_lsock_leave(struct hyb_lsock *ls, struct hyb_link *link)
 	if (!last)
 		return;
 	hlist_del(&ls->node);
-	/* if it runs it finds no cm_id, and comes to an end */
+	/* a work item that runs finds no cm_id and returns */
 	if (cancel_delayed_work(&ls->work))
 		kref_put(&ls->ref, hyb_lsock_free);
 	kref_put(&ls->ref, hyb_lsock_free);
@@ -393,7 +396,7 @@ static int hyb_lsock_accept(struct hyb_lsock *ls)
 		lid = hyb_lsock_choose(ls, sock);
 		hyb_lsock_forget(ls, sock->sk);
 	} else if (net && err != -EAGAIN) {
-		/* no memory: those that have come do not wait for another one to come */
+		/* no memory: try again by a timer instead of waiting for another connection */
 		hyb_lsock_queue(ls, HYB_T_LISTEN);
 	}
 	mutex_unlock(&ls->lock);
@@ -479,9 +482,10 @@ static struct hyb_lsock *hyb_lsock_new(struct hyb_lsock_port *at,
 }
 
 /*
- * May a cm_id join those that listen here? They are one listener of the RDMA CM,
- * which gives a port to one owner, but has separate ports for each port space.
- * Here these are all the same, and another listener may have any owner.
+ * May a cm_id join those that listen on this socket? The RDMA CM gives a port to
+ * one owner in each port space, so cm_ids of one port space are one listener.
+ * All port spaces share the ports of TCP, so a cm_id of another port space may
+ * have any owner.
  */
 static bool hyb_lsock_admits(const struct hyb_lsock *ls,
 			     const struct hyb_lid *lid)
@@ -588,7 +592,7 @@ static int hyb_lid_open(struct hyb_lid *lid, int backlog)
 	return 0;
 }
 
-/* Whether it comes in time to be closed when the device goes */
+/* Add the cm_id to the list of the device; fails if the device goes */
 static int hyb_lid_enlist(struct hyb_lid *lid)
 {
 	struct hyb_cm_dev *cm = &lid->dev->cm;
@@ -691,7 +695,7 @@ int hyb_destroy_listen(struct iw_cm_id *id)
 	return 0;
 }
 
-/* One after the other, as the lock of a port is not taken under that of the device */
+/* Close them one by one, as the lock of a port is not taken under that of the device */
 void hyb_listen_down(struct hyb_dev *dev)
 {
 	struct hyb_cm_dev *cm = &dev->cm;

@@ -193,7 +193,7 @@ err_dev:
 
 /*
  * The net device may have gone while the core did not yet know of @dev. Or it goes
- * now, and @dev has been freed: that it is in the list has to be seen first.
+ * now and @dev has been freed: so look for it in the list before using it.
  */
 static bool hyb_dev_check_dying(const struct net_device *netdev,
 				struct hyb_dev *dev)
@@ -345,7 +345,7 @@ static int hyb_nic_event(struct notifier_block *nb, unsigned long event,
 
 	mutex_lock(&hyb_devs_lock);
 	dev = hyb_dev_find(arg);
-	/* not while it is freed, which ends what is begun here */
+	/* not while the device is being freed, as that undoes this */
 	if (dev && ib_device_try_get(&dev->ibdev)) {
 		hyb_place_changed(dev);
 		ib_device_put(&dev->ibdev);

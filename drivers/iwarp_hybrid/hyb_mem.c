@@ -160,7 +160,7 @@ void hyb_mem_free(struct hyb_mem *mem)
 
 /* -------------------------------------------------------------------- checks */
 
-/* Is @stag the name of the region now? 0, in @live while it has none, never is */
+/* Is @stag the current STag of the region? 0 never is: it marks a region without one. */
 static bool hyb_mem_is(const struct hyb_mem *mem, u32 stag)
 {
 	/* Acquire: the description of the region is that of this registration */
@@ -187,7 +187,7 @@ static enum hyb_mem_err hyb_mem_bounds(const struct hyb_mem *mem, u64 to,
  * @access: IB_ACCESS_* needed; 0 for a local read, which is always granted
  *
  * Context: any. The answer may be outdated when used; copies check again.
- * Return: HYB_MEM_OK or what is wrong. The domain is hyb_mem_get()'s matter.
+ * Return: HYB_MEM_OK or what is wrong. hyb_mem_get() checks the domain.
  */
 enum hyb_mem_err hyb_mem_check(const struct hyb_mem *mem, u32 stag, u64 to,
 			       u64 len, int access)
@@ -233,7 +233,7 @@ struct hyb_mem *hyb_mem_get(struct ib_pd *pd, u32 stag, u64 to, u64 len,
 	if (!mem)
 		return NULL;
 	*err = hyb_mem_check(mem, stag, to, len, access);
-	/* in this order: a region that has become live in between may be another domain's */
+	/* check the domain last: a region that has become live in between may be in another one */
 	if (*err != HYB_MEM_STAG && READ_ONCE(mem->pd) != pd)
 		*err = HYB_MEM_PD;
 	if (*err == HYB_MEM_OK)
@@ -580,7 +580,7 @@ static int hyb_mr_copy_resp(struct hyb_mr *mr, struct ib_udata *udata)
 	return ib_copy_to_udata(udata, &resp, sizeof(resp));
 }
 
-/* Nothing is pinned that is refused for its size */
+/* Check the size before memory is pinned */
 static bool hyb_mem_range_valid(u64 len, u64 va)
 {
 	return len && len <= HYB_MAX_MR_SIZE && va + len - 1 >= va;
@@ -664,9 +664,9 @@ static int hyb_mem_replace(struct hyb_mem *mem, u64 start, u64 len, u64 va,
 }
 
 /*
- * Another index for a region that is not live. There are only 256 keys, but of the new
- * index none was looked up yet: a Read in another domain that is being answered does
- * not go on here.
+ * Another index for a region that is not live. With a new key alone, a Read of another
+ * domain that is being answered could match again, as there are only 256 keys. No STag
+ * with the new index has been looked up yet.
  */
 static int hyb_mem_rename(struct hyb_mem *mem)
 {
@@ -691,9 +691,9 @@ static int hyb_mem_rename(struct hyb_mem *mem)
  * @pd: protection domain
  * @udata: user's part of the request
  *
- * The region gets another key, so what has been looked up by the old one, with
- * other rights, is void. After an error it stays as it was, but with new memory
- * or an index for a new domain that cannot be had it is invalid.
+ * The region gets another key, which invalidates earlier look-ups with other
+ * rights. After an error the region is unchanged, unless new memory or a new
+ * index could not be allocated: then it is invalid.
  *
  * Return: NULL, the region stays the same object; or error pointer.
  */

@@ -107,8 +107,8 @@ static const struct iwarp_offload_host_ops hyb_off_host_ops = {
 /* ------------------------------------------- what the NIC is asked to do */
 
 /*
- * Does the connection leave by the device, and as it is? A route may be looked up
- * later.
+ * Do packets of the connection leave by the device, without encapsulation? The
+ * route may be unknown until later.
  */
 static bool hyb_off_routed(const struct hyb_off_conn *o)
 {
@@ -140,7 +140,7 @@ static u32 hyb_off_requested(const struct hyb_off_conn *o)
 		want |= BIT(IWARP_OFFLOAD_TX_SG);
 	if (o->ring.ivl && qp->requested.markers == HYB_MARK_CONTIG)
 		want |= BIT(IWARP_OFFLOAD_TX_CONTIG);
-	/* on a shared link nothing is placed; nor is it looked at afterwards */
+	/* nothing is placed on a shared link, nor if software has to verify the payload */
 	if (READ_ONCE(o->dev->placement) == RDMA_STACK_NIC && !qp->shared &&
 	    !READ_ONCE(o->dev->verify))
 		want |= BIT(IWARP_OFFLOAD_RX_PLACE);
@@ -164,7 +164,7 @@ static u32 hyb_off_wanted(struct hyb_off_conn *o)
 		want &= ~HYB_OFF_TX;
 	o->pub.max_pieces = min_t(u32, caps.max_frags, HYB_OFF_PIECES);
 	o->max_bufs = caps.max_bufs;
-	/* only what is good is placed */
+	/* the NIC places only payload with a good CRC */
 	if (!(want & BIT(IWARP_OFFLOAD_RX_CRC)))
 		want &= ~BIT(IWARP_OFFLOAD_RX_PLACE);
 	/* an engine that moves or gathers must checksum the result */
@@ -211,8 +211,9 @@ static void hyb_off_conn_del(struct hyb_off_conn *o)
 }
 
 /*
- * Have the NIC do @want. It goes on to finish what it was left before; the hook
- * finishes packets for it once it does not finish new ones.
+ * Switch the NIC to the engines @want. It still finishes FPDUs that were left
+ * to it before. The hook finishes them in software if the NIC finishes no new
+ * ones.
  */
 static void hyb_off_conn_set(struct hyb_off_conn *o, u32 want)
 {
@@ -235,7 +236,7 @@ static void hyb_off_publish(struct hyb_off_conn *o, u32 want)
 
 	o->want = want;
 	if (finish)
-		/* never taken away: it does little where nothing is recorded */
+		/* never removed: without records the hook returns early */
 		WRITE_ONCE(o->sk->sk_validate_xmit_skb, hyb_off_validate);
 	WRITE_ONCE(o->finisher, finish ? o->nic.netdev : NULL);
 	o->pub.tx_crc = want & BIT(IWARP_OFFLOAD_TX_CRC);
@@ -377,7 +378,7 @@ void hyb_off_free_acked(struct hyb_qp *qp)
 
 	if (o->ring.nr)
 		hyb_off_ring_acked(&o->ring, tcp_sk(o->sk)->snd_una);
-	else /* must not lag by half of the sequence numbers */
+	else /* must not fall behind by half of the sequence space */
 		WRITE_ONCE(o->ring.una, tcp_sk(o->sk)->snd_una);
 }
 
@@ -542,7 +543,7 @@ int hyb_off_attach(struct hyb_qp *qp, struct sock *sk)
 	WRITE_ONCE(sk->sk_destruct, hyb_off_destruct);
 	atomic_inc(&hyb_off_nr);
 	qp->off = &o->pub;
-	/* from here on a change of the NIC finds it */
+	/* from now on a change of the NIC applies to the connection */
 	spin_lock_bh(&hyb_off_lock);
 	list_add_tail(&o->node, &hyb_offs);
 	spin_unlock_bh(&hyb_off_lock);
@@ -564,14 +565,14 @@ void hyb_off_detach(struct hyb_qp *qp)
 	spin_lock_bh(&o->ring.lock);
 	o->dev = NULL;
 	spin_unlock_bh(&o->ring.lock);
-	/* packets that the NIC was left are finished by it as before */
+	/* the NIC still finishes packets that were left to it before */
 	o->pub.tx_crc = false;
 	o->pub.tx_contig = false;
 	o->pub.tx_sg = false;
 	o->pub.rx_crc = false;
 	if (o->ops)
 		hyb_off_conn_set(o, 0);
-	/* work that has looked at the queue pair already must look once more */
+	/* queue the work item again, as it may have read the queue pair already */
 	if (o->steer.max || READ_ONCE(o->steer.have) ||
 	    work_busy(&o->steer.work)) {
 		hyb_off_steer_set(o, 0);
@@ -832,7 +833,7 @@ err_cache:
 	return err;
 }
 
-/* Sockets that were closed and wait for their peers: no longer */
+/* Free sockets that were closed and still wait for their peers */
 static void hyb_off_reap(void)
 {
 	struct hyb_off_conn *o = NULL;
@@ -851,7 +852,7 @@ void hyb_off_exit(void)
 				   HZ / 50 + 1);
 	}
 	iwarp_offload_unregister_notifier(&hyb_off_nb);
-	/* destructors that are on their last lines */
+	/* wait for destructors that have not returned yet */
 	synchronize_rcu();
 	destroy_workqueue(hyb_off_end_wq);
 	destroy_workqueue(hyb_off_wq);

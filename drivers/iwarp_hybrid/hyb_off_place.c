@@ -95,13 +95,14 @@ static void hyb_off_unplace(struct hyb_off_buf *b)
 	list_del(&b->of_conn);
 	list_del(&b->of_mem);
 	kfree(b);
-	/* the last look at @o: hyb_off_place_end() takes no lock for none */
+	/* last access to @o: at 0, hyb_off_place_end() takes no lock */
 	smp_store_release(&o->nbufs, o->nbufs - 1);
 }
 
 /*
- * Is the STag still valid, and of a region that these bytes can be written in? It
- * may be another than the one that was looked up, see hyb_mem_begin().
+ * Is the STag still valid, for a region in which these bytes may be written? This
+ * may be another registration than the one that was looked up, see
+ * hyb_mem_begin().
  */
 static bool hyb_off_open(const struct hyb_off_buf *b, const struct hyb_mem *mem,
 			 u64 to, u64 len)
@@ -112,7 +113,7 @@ static bool hyb_off_open(const struct hyb_off_buf *b, const struct hyb_mem *mem,
 	return !hyb_mem_check(mem, b->nic.stag, len ? to : mem->va, len, access);
 }
 
-/* Add the buffer to the NIC, if it is open. Context: hyb_dev.place_lock held. */
+/* Add the buffer at the NIC if the STag is valid. Context: hyb_dev.place_lock held. */
 static bool hyb_off_add_buf(struct hyb_off_buf *b, struct hyb_mem *mem, u64 to,
 			    u64 len)
 {

@@ -427,7 +427,7 @@ static u32 hyb_off_crc(const struct hyb_off_fpdu *f)
 	return crc;
 }
 
-/* Put bytes at offset @at of the sink */
+/* Write bytes to the sink, at offset @at */
 static void hyb_off_emit(const struct hyb_off_sink *sink, u32 at, const u8 *p,
 			 u32 n)
 {
@@ -447,7 +447,7 @@ static void hyb_off_write(const struct hyb_off_ring *r,
 	const u8 *p;
 	u32 n;
 
-	/* a packet has them already where they need not be moved */
+	/* a packet has bytes of IWARP_LAYOUT_FINAL in place already */
 	if (sink->skb && f->rec->layout == IWARP_LAYOUT_FINAL && x < body) {
 		n = min(body, end) - x;
 		x += n;

@@ -54,7 +54,7 @@ bool hyb_off_steer_can(const struct net_device *netdev)
 	       netdev->real_num_rx_queues > 1;
 }
 
-/* The connection as the incoming packets have it */
+/* The flow of the connection, as incoming packets show it */
 static void hyb_off_flow(const struct iwarp_offload_conn *c,
 			 struct ethtool_rx_flow_spec *fs)
 {
@@ -144,7 +144,7 @@ static int hyb_off_find_loc(struct net_device *netdev, u32 *loc)
 	return 0;
 }
 
-/* The queue that interrupts @cpu, or a CPU nearby, if the driver has a map; else any */
+/* The queue that interrupts @cpu or a CPU near it, if the driver has a map; else any queue */
 static u32 hyb_off_near(const struct net_device *netdev, u32 cpu)
 {
 	u32 n = netdev->real_num_rx_queues;

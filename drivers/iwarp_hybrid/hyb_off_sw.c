@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Software finishes what a NIC does not: packets on their way to a device,
- * seen by the hook that sockets have for this (sk_validate_xmit_skb), and before
- * that those which IP wraps into something, so that the hook could not.
+ * Software finishes what a NIC does not: packets on their way to a device, seen
+ * by the hook that sockets have for this (sk_validate_xmit_skb), and, before the
+ * hook, packets that IP is about to encapsulate, which the hook could not parse.
  *
  * A packet may hold FPDUs without CRC, or with markers elsewhere, when it
  * leaves by another device than its connection was added to, or when the NIC's
@@ -100,7 +100,7 @@ static bool hyb_off_payload(const struct sk_buff *skb,
 	return true;
 }
 
-/* NICs know one tag, of the usual type; a layer on the way may have given it others */
+/* NICs support one tag, of the usual type; devices on the way may have added others */
 static bool hyb_off_one_tag(const struct sk_buff *skb)
 {
 	if (skb_vlan_tag_present(skb))
@@ -191,7 +191,7 @@ static bool hyb_off_hidden(struct sock *sk, const struct net_device *dev,
 	const struct dst_entry *dst;
 	bool hidden;
 
-	/* payload is in pages */
+	/* the payload of such packets is in pages */
 	if (!skb_is_nonlinear(skb))
 		return false;
 	rcu_read_lock();
@@ -248,7 +248,7 @@ static void hyb_off_own(struct sk_buff *copy, struct sk_buff *skb)
 	copy->destructor = skb->destructor;
 	skb->sk = NULL;
 	skb->destructor = NULL;
-	/* a queueing discipline has taken it off the account */
+	/* a queueing discipline has orphaned the packet, which is not accounted any more */
 	if (copy->destructor == sock_efree)
 		return;
 	if (more >= 0)
@@ -298,7 +298,7 @@ static struct sk_buff *hyb_off_finish(struct hyb_off_conn *o,
 	hyb_off_count(o, HYB_ST_OFF_SW_BYTES, copy ? pl->len : 0);
 	spin_unlock_bh(&o->ring.lock);
 	if (!copy) {
-		/* lost, as far as TCP knows; never sent as it is */
+		/* TCP takes it for lost and retransmits; never send it unfinished */
 		kfree_skb(skb);
 		return NULL;
 	}
@@ -337,15 +337,15 @@ struct sk_buff *hyb_off_leaves(struct sock *sk, struct sk_buff *skb)
 
 	if (!o || !READ_ONCE(o->ring.nr) || !hyb_off_payload(skb, &pl))
 		return skb;
-	/* as IP does next: it looks up a route that is outdated */
+	/* as IP does next: replaces an outdated route */
 	inet_csk(sk)->icsk_af_ops->rebuild_header(sk);
 	return hyb_off_wraps(sk) || hyb_off_copies(sk) ?
 	       hyb_off_serve(o, sk, skb, &pl) : skb;
 }
 
 /*
- * Late: acknowledged before this packet came here, so its record is gone.
- * It cannot be finished any more, and no receiver waits for it.
+ * Was the packet acknowledged before it got here? Then its record is freed. It
+ * cannot be finished any more, and no receiver waits for it.
  */
 static bool hyb_off_stale(struct hyb_off_conn *o, struct sk_buff *skb)
 {
@@ -402,8 +402,9 @@ static bool hyb_off_fresh(struct hyb_off_conn *o, const struct sk_buff *skb,
  * @skb: the packet, not yet cut into segments
  *
  * Packets for the NIC that finishes them are marked, so that it can drop those
- * that come to it when it does not know the connection any more. Those with other
- * addresses, by NAT, or with other tags, it does not know.
+ * that come to it when it does not know the connection any more. Packets with
+ * other addresses, by NAT, or with other tags are finished here, as the NIC does
+ * not recognize them.
  *
  * Return: the packet, a finished copy of it, or NULL: it was dropped.
  */

@@ -119,7 +119,7 @@ static bool hyb_ooo_each(struct hyb_ooo_run *run, u64 pos, u32 len,
 	for (; len; skb = skb_rb_next(skb)) {
 		if (!skb || before(seq, TCP_SKB_CB(skb)->seq))
 			return false;
-		/* its turn ends the connection, see hyb_cur_refuse() */
+		/* the receive engine ends the connection at this packet, see hyb_cur_refuse() */
 		if (unlikely(!skb_frags_readable(skb)))
 			return false;
 		off = seq - TCP_SKB_CB(skb)->seq;
@@ -206,15 +206,15 @@ static const struct hyb_orq_entry *hyb_ooo_read(struct hyb_qp *qp,
 
 /*
  * The receive of message @msn. Receives are taken in the order of messages, so
- * the earlier ones are taken, too. A shared queue belongs to others as
- * well: nothing is taken from it early.
+ * the earlier ones are taken, too. Nothing is taken early from a shared queue,
+ * as other queue pairs use it as well.
  */
 static const struct siw_rqe *hyb_ooo_rqe(struct hyb_qp *qp, u32 msn)
 {
 	u32 ahead = msn - qp->rx.msn[DDP_QN_SEND];
 	struct hyb_ooo *o = qp->ooo;
 
-	/* the first Send may be no message, and then takes none */
+	/* the first Send may be the ready-to-receive message, which takes no receive */
 	if (!qp->rx.pos && qp->rx.rtr_send)
 		return NULL;
 	if (qp->rx.active && !ahead--)
@@ -572,8 +572,8 @@ void hyb_ooo_account(struct hyb_qp *qp, u32 len)
  * @qp: queue pair with out-of-order placement
  * @len: bytes of the FPDU at the receive engine's position
  *
- * In that case a marker or a length of the peer was wrong: in order and out of
- * order the same FPDUs have to be found.
+ * In that case a marker or a length of the peer was wrong, since both walks
+ * must find the same FPDUs.
  *
  * Context: TCP socket held.
  * Return: 0 or TERM_MPA_MARKER.
@@ -650,8 +650,8 @@ void hyb_ooo_sent(struct sock *sk)
  * @qp: queue pair that enters full operation, hyb_rx_init() was called
  * @sk: its TCP socket, which hyb_xmit knows
  *
- * It takes markers, to find FPDUs, and a CRC, to believe what they say. The
- * shared link takes packets in order by reference and gains nothing.
+ * It requires markers, to find FPDUs, and a CRC, to verify them. The shared
+ * link takes packets in order by reference and gains nothing.
  *
  * Context: process, the caller owns the TCP socket (lock_sock).
  */

@@ -19,7 +19,7 @@ bool hyb_place_same(const struct hyb_place *a, const struct hyb_place *b)
 	       a->markers == b->markers;
 }
 
-/* Which part of @requested can be had with these engines of a NIC */
+/* The part of @requested that these engines of a NIC provide */
 struct hyb_place hyb_place_resolve(const struct hyb_place *requested, u32 nic)
 {
 	const u32 crc = BIT(IWARP_OFFLOAD_TX_CRC) | BIT(IWARP_OFFLOAD_RX_CRC);

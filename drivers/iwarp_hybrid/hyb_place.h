@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Placement of components: CRC, connection lookup, markers, payload. A queue
- * pair has what was asked for as far as the NIC serves it; the host does the
- * rest.
+ * pair gets the requested placement as far as the NIC supports it. The host
+ * does the rest.
  */
 #ifndef HYB_PLACE_H
 #define HYB_PLACE_H
@@ -32,7 +32,7 @@ void hyb_place_init(struct hyb_qp *qp);
 void hyb_place_update(struct hyb_qp *qp, u32 nic);
 
 /**
- * hyb_place_changed - hyb_attr_query() gives something else now
+ * hyb_place_changed - the result of hyb_attr_query() has changed
  * @dev: device that the core has, or one of its queue pairs
  *
  * A work item reports it: the caller may hold RTNL or the TCP socket, and one switch

@@ -40,8 +40,8 @@ static void hyb_qp_fault_work(struct work_struct *work)
 	struct hyb_qp *qp = container_of(work, struct hyb_qp, fault);
 
 	/*
-	 * Once: a program can leave its completion queue full and go on posting,
-	 * and the core keeps all events that it does not read.
+	 * Report once: a program can keep posting with a full completion queue,
+	 * and the core queues all events that the program does not read.
 	 */
 	if (!qp->faulted) {
 		qp->faulted = true;
@@ -270,7 +270,7 @@ static void hyb_qp_withdraw(struct hyb_qp *qp)
 	xa_erase_irq(&qp->dev->qps, qp->ibqp.qp_num);
 	hyb_qp_put(qp);
 	wait_var_event(&qp->ref, !kref_read(&qp->ref));
-	smp_mb();	/* after all that those with references did */
+	smp_mb();	/* after all accesses by holders of references */
 	if (qp->srq)
 		hyb_srq_leave(qp);
 }
@@ -335,7 +335,7 @@ static int hyb_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	hyb_place_init(qp);
 	qp->user = udata;
 	qp->owner = udata ? get_pid(task_tgid(current)) : NULL;
-	/* of the task, or that which it works for */
+	/* of the task, or of the task that it works for */
 	qp->memcg = get_mem_cgroup_from_mm(NULL);
 	err = hyb_qp_alloc_rings(qp, attr, udata, &resp);
 	if (err)

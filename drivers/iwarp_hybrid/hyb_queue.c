@@ -326,12 +326,12 @@ void hyb_sq_unlent(struct hyb_qp *qp, u64 pos)
 	struct hyb_sq_slot *s;
 	u32 i;
 
-	/* behind a Read, too: no acknowledgment needs to follow its end */
+	/* also requests after a Read, whose end need not be followed by an acknowledgment */
 	for (i = sq->lent; sq->nlent && i != sq->tx; i++) {
 		s = hyb_sq_slot(sq, i);
 		if (!s->lent)
 			continue;
-		/* the positions of later ones are higher */
+		/* later requests have higher positions */
 		if (s->end > pos)
 			break;
 		s->lent = false;
@@ -395,7 +395,7 @@ static bool hyb_rq_take(struct hyb_rq *rq, struct siw_rqe *rqe)
 	return true;
 }
 
-/* Is the next entry one that needs memory for @len bytes, and there is none? */
+/* Does the next entry need memory for @len bytes that cannot be allocated? */
 static bool hyb_rq_lacks(struct hyb_rq *rq, u32 len)
 {
 	struct ib_sge sge;
@@ -513,7 +513,7 @@ static bool hyb_sq_flush_one(struct hyb_qp *qp)
 	if (sq->get == sq->tx && !hyb_sq_next(qp, &sqe, &slot))
 		return false;
 	s = &sq->slot[sq->get & sq->mask];
-	/* one that failed for a reason of its own keeps that */
+	/* a request that failed by itself keeps its status */
 	if (!s->done && (!s->lent || s->status == SIW_WC_SUCCESS)) {
 		s->status = SIW_WC_WR_FLUSH_ERR;
 		s->bytes = 0;
@@ -523,8 +523,8 @@ static bool hyb_sq_flush_one(struct hyb_qp *qp)
 }
 
 /*
- * A user can post as fast as we flush: one round of the ring, then it waits until
- * the doorbell rings. The kernel gets all that it posts back.
+ * A user can post as fast as this flushes. So flush one round of its ring, and
+ * the rest at the next doorbell. Queues of the kernel are flushed completely.
  */
 static void hyb_sq_flush(struct hyb_qp *qp)
 {
@@ -572,7 +572,7 @@ static void hyb_rq_flush(struct hyb_qp *qp)
 	}
 }
 
-/* Receives of a shared queue stay there: all that is known is that it is over */
+/* Receives of a shared queue stay there: the queue pair only raises the last event */
 static void hyb_srq_last(struct hyb_qp *qp)
 {
 	unsigned long flags;
@@ -882,7 +882,7 @@ static int hyb_sq_post(struct hyb_qp *qp, const struct ib_send_wr *wr,
 	return err;
 }
 
-/* A flush that goes on takes what is there before it lets go of the lock */
+/* A flush in progress also flushes this entry before it releases the lock */
 static bool hyb_sq_flushed(struct hyb_sq *sq)
 {
 	unsigned long flags;
@@ -894,7 +894,7 @@ static bool hyb_sq_flushed(struct hyb_sq *sq)
 	return flushed;
 }
 
-/* A user has put entries into the ring and calls us to have a look at them */
+/* A user has put entries into the ring and rings the doorbell */
 static int hyb_doorbell(struct hyb_qp *qp)
 {
 	enum hyb_qp_state state = hyb_qp_state(qp);

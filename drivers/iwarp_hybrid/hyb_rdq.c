@@ -22,7 +22,7 @@ struct hyb_rdq_ring {
 	size_t size;
 };
 
-/* In other memory; the entries keep their indices */
+/* Move to other memory; the entries keep their indices */
 static void hyb_rdq_move(struct hyb_rdq_ring *r, void *new, u32 mask)
 {
 	u32 i;

@@ -81,7 +81,7 @@ static bool hyb_cur_refuse(struct hyb_cur *c)
 	struct hyb_qp *qp = cep->live;
 
 	sock_owned_by_me(c->sk);
-	/* the last packet, and none of its bytes: the walk ends here */
+	/* go to the end of the last packet, where the walk ends */
 	c->skb = skb_peek_tail(&c->sk->sk_receive_queue);
 	c->part = NULL;
 	c->n = 0;
@@ -134,7 +134,7 @@ static bool hyb_cur_piece(struct hyb_cur *c)
 /* Enter packet @skb at sequence number c->seq; false if it holds nothing new */
 static bool hyb_cur_enter(struct hyb_cur *c, struct sk_buff *skb)
 {
-	/* a packet may begin with bytes that came before */
+	/* a packet may begin with bytes that were received before */
 	u32 skip = c->seq - TCP_SKB_CB(skb)->seq;
 
 	c->skb = skb;
@@ -161,7 +161,7 @@ static bool hyb_cur_fill(struct hyb_cur *c)
 
 	if (c->n || hyb_cur_piece(c))
 		return true;
-	/* from c->skb on each time: hyb_cur_refuse() has it at the end */
+	/* read c->skb each time: hyb_cur_refuse() sets it to the end */
 	do {
 		if (skb_queue_is_last(queue, c->skb))
 			return false;
@@ -349,7 +349,7 @@ static void hyb_flat_head(const struct hyb_rx *rx, struct hyb_fpdu *f)
 	u32 n;
 
 	if (likely(run >= DDP_UNTAGGED_LEN)) {
-		/* of a shorter one, what follows it: the CRC */
+		/* of a shorter ULPDU this also copies the CRC, which does no harm */
 		memcpy(f->hdr, p, DDP_UNTAGGED_LEN);
 	} else {
 		n = min_t(u32, f->ulpdu, DDP_UNTAGGED_LEN);
@@ -703,7 +703,7 @@ static u32 hyb_rx_send(struct hyb_qp *qp, struct hyb_fpdu *f)
 	struct hyb_rx *rx = &qp->rx;
 	u32 err;
 
-	/* the consumer does not know of it, and takes no receive for it */
+	/* the consumer does not see this message, and it takes no receive */
 	if (unlikely(!rx->pos) && hyb_rx_is_rtr(rx, h)) {
 		rx->msn[DDP_QN_SEND]++;
 		return 0;
@@ -766,7 +766,7 @@ static u32 hyb_rx_write(struct hyb_qp *qp, struct hyb_fpdu *f)
 	if (!mem)
 		return hyb_rx_tagged_error(merr);
 	err = hyb_rx_place(qp, f, mem, IB_ACCESS_REMOTE_WRITE);
-	/* the rest of what comes for it may be the NIC's */
+	/* the NIC may place later segments for this region */
 	if (!err && list_empty(&mem->bufs))
 		hyb_off_place(qp, mem, h->stag, 0, 0, IWARP_PLACE_WRITE);
 	hyb_mem_put(mem);
@@ -860,8 +860,8 @@ static u32 hyb_rx_read_req(struct hyb_qp *qp, struct hyb_fpdu *f)
 }
 
 /*
- * The Read or atomic operation that the peer refuses ends with that error, not
- * with the others that are flushed.
+ * The Read or atomic operation that the peer refuses completes with that error.
+ * All others are flushed.
  */
 static void hyb_rx_refused(struct hyb_qp *qp, u32 err, u32 msn)
 {
@@ -952,7 +952,7 @@ static u32 hyb_rx_dispatch(struct hyb_qp *qp, struct hyb_fpdu *f)
 static enum hyb_stat hyb_rx_classify(const struct hyb_qp *qp,
 				     const struct hyb_fpdu *f, u32 err)
 {
-	/* the upper layer's: a shared link has no atomic operations */
+	/* from the upper layer: a shared link has no atomic operations */
 	if (qp->shared && err == TERM_OP_STREAM)
 		return HYB_ST_ERR_LOCAL;
 	if (f->hdr_len && RDMAP_OP(f->hdr[1]) == RDMAP_READ_RESP &&
@@ -969,7 +969,7 @@ static void hyb_rx_nic(struct hyb_qp *qp, struct hyb_fpdu *f)
 	f->nic = hyb_off_rx_ok(qp->off, f->cur.skb, f->cur.seq, f->total);
 }
 
-/* @fpdus FPDUs of @len bytes in all are done with */
+/* Account for @fpdus FPDUs of @len bytes in all that were handled */
 static u32 hyb_rx_advance(struct hyb_qp *qp, u32 len, u32 fpdus)
 {
 	struct hyb_rx *rx = &qp->rx;
@@ -985,9 +985,9 @@ static u32 hyb_rx_advance(struct hyb_qp *qp, u32 len, u32 fpdus)
 }
 
 /*
- * The turn of what was placed before it: deliver it, when all of it is there
- * once more. Until then its bytes are consumed as they come. The bytes
- * that had a good CRC count, not those that come now.
+ * Deliver a range that was placed out of order, once all of it is in order.
+ * Until then its bytes are consumed as they come. The bytes that had a good CRC
+ * count, not those that come now.
  */
 static u32 hyb_rx_placed(struct hyb_qp *qp, const struct ooo_range *r,
 			 u32 avail)
@@ -1451,9 +1451,9 @@ static void hyb_rx_account(struct hyb_qp *qp, u32 done)
 }
 
 /*
- * Out of receives. Look again by timer: user programs do not tell when they post one to
- * the queue pair's own queue (hyb_srq looks at shared ones), and a peer that has closed is
- * not waited for without end.
+ * Out of receives. Look again by timer, since user programs post to the queue pair's own
+ * queue without a system call (hyb_srq looks at shared queues). The timer also limits the
+ * wait after the peer has closed.
  */
 static void hyb_rx_wait(struct hyb_qp *qp, bool fin)
 {
@@ -1491,9 +1491,9 @@ static void hyb_rx_shared_end(struct hyb_qp *qp)
 
 /*
  * An FPDU that is not complete stays with TCP, and with it the packets it is
- * in, however much of them has been consumed: TCP merges packets. Their memory
- * must not be taken from that for the bytes which are missing, or the window
- * would stay shut.
+ * in, however much of them has been consumed: TCP merges packets. Enlarge the
+ * receive buffer by their memory: otherwise there is no room for the missing
+ * bytes, and the window stays closed.
  */
 static void hyb_rx_make_room(struct hyb_qp *qp, struct sock *sk,
 			     struct hyb_cur *cur, bool part)
@@ -1508,7 +1508,7 @@ static void hyb_rx_make_room(struct hyb_qp *qp, struct sock *sk,
 		skb = cur->skb;
 		skb_queue_walk_from(&sk->sk_receive_queue, skb) {
 			rest += skb->truesize;
-			/* data that waits for a reader, or for us, shuts the window */
+			/* data that waits for a reader or for a receive has to close the window */
 			if (qp->rx.paused || part || (sh && sh->held))
 				break;
 		}
@@ -1579,8 +1579,8 @@ static u32 hyb_rx_walk(struct hyb_qp *qp, struct sock *sk, u32 avail)
 }
 
 /*
- * Has the round ended because it was long enough? Not if nothing can be done
- * even at the begin of a round.
+ * Has the round ended by its budget, so that another one continues? Not if even
+ * a full budget does not help.
  */
 static bool hyb_rx_later(struct hyb_qp *qp, u32 done)
 {
@@ -1668,7 +1668,7 @@ void hyb_rx_run(struct hyb_qp *qp)
 			hyb_rx_account(qp, done);
 		hyb_qp_count_own(qp, HYB_ST_CQ_EVENT, hyb_qp_notify(qp));
 	}
-	/* TCP says so after a reset, too, which is HYB_EV_LOST */
+	/* TCP sets this after a reset as well, which HYB_EV_LOST reports */
 	fin = sk->sk_shutdown & RCV_SHUTDOWN && sk->sk_state != TCP_CLOSE;
 	if (rx->paused)
 		hyb_rx_wait(qp, fin);

@@ -52,7 +52,7 @@ static void hyb_sched_tx(struct hyb_qp *qp)
 	INDIRECT_CALL_1(hyb_sched_engines->tx, hyb_tx_run, qp);
 }
 
-/* From now on hyb_idle looks after it. Context: spinlock of the socket held. */
+/* Put the queue pair on the list that hyb_idle visits. Context: spinlock of the socket held. */
 static void hyb_sched_busy(struct hyb_qp *qp)
 {
 	struct hyb_dev *dev = qp->dev;
@@ -146,11 +146,11 @@ void hyb_sched_retry(struct hyb_qp *qp, int todo, unsigned long delay)
 {
 	struct delayed_work *work = &qp->tcp.work;
 
-	/* not in todo: an engine that is running would look at once, for ever */
+	/* not in todo: a running engine would handle it at once, in an endless loop */
 	set_bit(todo, &qp->tcp.later);
 	if (delay && queue_delayed_work(hyb_sched_wq, work, delay))
 		return;
-	/* the pending work may be a look at receives that is due much later */
+	/* the work may be queued already for a poll of receives that is due much later */
 	if (!delay || (timer_pending(&work->timer) &&
 		       time_after(READ_ONCE(work->timer.expires), jiffies + delay)))
 		mod_delayed_work(hyb_sched_wq, work, delay);
@@ -162,7 +162,10 @@ void hyb_sched_here(struct hyb_qp *qp)
 	struct sock *sk = smp_load_acquire(&qp->tcp.sk);
 	int cpu = raw_smp_processor_id();
 
-	/* work items run where packets have come in, mostly, and follow them */
+	/*
+	 * work items mostly run on the CPU that received the packets, so they say nothing about
+	 * the consumer
+	 */
 	if (!in_task() || current->flags & PF_WQ_WORKER)
 		return;
 	if (READ_ONCE(qp->tcp.cpu) != cpu)
@@ -215,7 +218,7 @@ struct sock *hyb_sched_enter(struct hyb_qp *qp)
 		return ERR_PTR(-EAGAIN);
 	}
 	bh_lock_sock(sk);
-	/* for sparse, which cannot know when it is held */
+	/* sparse cannot track a lock that is held conditionally */
 	__release(&sk->sk_lock.slock);
 	return sk;
 }
@@ -324,7 +327,7 @@ void hyb_sched_use_ip(struct hyb_qp *qp, struct sock *sk)
 		return;
 	WRITE_ONCE(sk->sk_mark, ip->mark);
 	WRITE_ONCE(*tos, val);
-	/* rules may choose another way for these */
+	/* policy routing may depend on these */
 	sk_dst_reset(sk);
 }
 

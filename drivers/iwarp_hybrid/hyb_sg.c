@@ -85,7 +85,7 @@ static struct page *hyb_sg_page(const void *p, u32 *off, u32 *len)
 		return NULL;
 	page = virt_to_page(p);
 	head = compound_head(page);
-	/* not by its address: that of a page of the kernel's image is another */
+	/* not by address: pages of the kernel image have a second address */
 	*off += (page_to_pfn(page) - page_to_pfn(head)) << PAGE_SHIFT;
 	*len = min_t(u32, *len, page_size(head) - *off);
 	return head;
@@ -108,7 +108,7 @@ bool hyb_sg_add(struct hyb_sg *sg, u64 pos, const void *p, u32 len)
 	struct page *page;
 	u32 off, n;
 
-	/* each may be followed by a piece in the stream's page, as is the first */
+	/* a piece in the stream's page may follow each of them, and precedes the first */
 	n = (offset_in_page(p) + len - 1) / PAGE_SIZE + 1;
 	if (2 * (sg->put - sg->begin + n) + 1 > sg->max)
 		return false;
@@ -234,7 +234,7 @@ void hyb_sg_find(struct hyb_sg *sg, u64 pos, struct page **page, u32 *off,
 	const struct hyb_sg_piece *piece;
 	u32 skip;
 
-	/* the rest of an FPDU, then it is over */
+	/* the rest of an FPDU in the page of the stream */
 	if (sg->fpdu)
 		*len = min_t(u64, *len, sg->fpdu - pos);
 	if (sg->get == sg->put)

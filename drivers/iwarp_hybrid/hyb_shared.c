@@ -342,7 +342,7 @@ static noinline u32 hyb_shared_lay_bulk(struct hyb_qp *qp, struct hyb_msg *msg,
 
 	for (; len <= size - fill && v < end; v++) {
 		pay = mpa_ulpdu_full(pos, len, ivl, log) - DDP_UNTAGGED_LEN;
-		/* also if there was none */
+		/* also if no ULPDU fits exactly (the difference wraps) */
 		if (pay > want)
 			break;
 		gap = (struct hyb_gap *)(p->base + fill);
@@ -432,7 +432,7 @@ static int hyb_shared_lay(struct hyb_qp *qp, struct hyb_msg *msg, u32 want)
 			continue;
 		}
 		if (have) {
-			/* it cannot grow: as it was */
+			/* it cannot grow: put it back unchanged */
 			hyb_shared_place(sh, s, msg, mo, have,
 					 hyb_gap_at(s, &msg->last)->mode);
 			mo += have;
@@ -628,7 +628,7 @@ static void hyb_shared_seal_next(struct hyb_qp *qp, struct hyb_tx_page *p)
 		sh->room = mss - (len - sh->room) % mss;
 }
 
-/* Where in a segment TCP's queue ends */
+/* Bytes that TCP's queue leaves in its last segment */
 static u32 hyb_shared_room(struct sock *sk, u32 mss)
 {
 	const struct sk_buff *tail = tcp_write_queue_tail(sk);
@@ -915,7 +915,7 @@ static bool hyb_shared_space(const struct hyb_qp *qp)
  * @qp: queue pair with a shared link
  * @sk: its TCP socket
  *
- * And have TCP tell us, with every ACK, while there is something to wait for.
+ * While the upper layer waits, TCP calls write_space with each ACK.
  */
 void hyb_shared_tx_done(struct hyb_qp *qp, struct sock *sk)
 {
@@ -956,7 +956,7 @@ bool hyb_shared_writeable(struct hyb_qp *qp, struct sock *sk)
 
 /* ------------------------------------------------ operations: transmit */
 
-/* It carries no messages: has it ended, or not begun? */
+/* The link carries no messages: returns whether it has ended or not begun. */
 static int hyb_link_no_conn(const struct hyb_qp *qp)
 {
 	return hyb_qp_state(qp) > HYB_QP_RTS ? -EPIPE : -ENOTCONN;
@@ -974,7 +974,7 @@ static int hyb_link_check(const struct hyb_qp *qp)
 	return 0;
 }
 
-/* Refuse; tx_space will follow */
+/* Refuse for now; tx_space follows */
 static int hyb_link_again(struct hyb_qp *qp)
 {
 	WRITE_ONCE(qp->shared->want, true);
@@ -990,8 +990,8 @@ static void hyb_link_later(struct hyb_qp *qp)
 }
 
 /*
- * Requests that were posted before go before. Returns 0 when none is left and
- * there is room.
+ * Transmit requests that were posted earlier first. Returns 0 when none is left
+ * and there is room.
  */
 static int hyb_link_make_room(struct hyb_qp *qp, struct sock *sk)
 {
@@ -1056,7 +1056,7 @@ static int hyb_link_lay(struct hyb_qp *qp, struct sock *sk, u32 want,
 	if (msg->len)
 		return 0;
 	hyb_link_later(qp);
-	/* of small pages there may be too many before there are too many bytes */
+	/* the number of small pages can reach its limit before the number of bytes does */
 	return err == -ENOSPC ? -EAGAIN : err;
 }
 
@@ -1121,7 +1121,7 @@ static int hyb_link_append(struct ib_qp *ibqp, u32 want, u32 max,
 	struct sock *sk;
 	int err;
 
-	/* the usual case of a peer that keeps up, hence without the lock */
+	/* test without the lock: usually the peer keeps up, and no message is open */
 	if (!READ_ONCE(sh->open))
 		return READ_ONCE(sh->reserved) ? -EBUSY : -ENOENT;
 	sk = hyb_sched_enter(qp);
@@ -1553,14 +1553,14 @@ void hyb_shared_window(struct hyb_qp *qp, struct sock *sk)
 	win = max3(win, HYB_WINDOW_MIN, qp->rx.need + HYB_WINDOW_MIN / 2);
 	WRITE_ONCE(tp->window_clamp, win);
 	tp->rcv_ssthresh = min(tp->rcv_ssthresh, win);
-	/* it does not grow with what waits for the reader */
+	/* the window does not grow by data that waits for the reader */
 	come = tcp_receive_window(tp) + tcp_inq(sk);
 	win = max(win, was ? min(was, come) : come);
 	qp->shared->window_now = win;
 	sk->sk_userlocks |= SOCK_RCVBUF_LOCK;
 	/*
-	 * The scale may be any, and this is not to take long: steps grow. The
-	 * window for the largest space is the limit.
+	 * The window scale can have any value, so search with growing steps.
+	 * The window for the largest space is the limit.
 	 */
 	for (space = win; space < HYB_SPACE_MAX &&
 	     tcp_win_from_space(sk, space) < win;)
@@ -1593,7 +1593,7 @@ static void hyb_link_buffer(struct ib_qp *ibqp, u32 bytes)
 	struct sock *sk;
 
 	bytes = min_t(u32, bytes, HYB_WINDOW_MAX);
-	/* as long as there is no socket; otherwise it finds this */
+	/* needed while there is no socket; hyb_tcp_attach() finds the value */
 	spin_lock_irqsave(&qp->tcp.lock, irq);
 	qp->shared->window = bytes;
 	spin_unlock_irqrestore(&qp->tcp.lock, irq);
@@ -1619,7 +1619,7 @@ static int hyb_link_open(struct ib_qp *ibqp, const struct rdma_stack_ulp *ulp,
 	struct sock *sk;
 	int err = 0;
 
-	/* each idle connection has one, and the others while something moves */
+	/* each idle connection has one; the other structures exist during traffic only */
 	BUILD_BUG_ON(sizeof(*sh) > 256);
 	BUILD_BUG_ON(sizeof(*sh->tables) > 2048);
 	BUILD_BUG_ON(RDMA_STACK_RUNS * sizeof(*sh->run) > 1024);
@@ -1638,7 +1638,7 @@ static int hyb_link_open(struct ib_qp *ibqp, const struct rdma_stack_ulp *ulp,
 	sk = qp->tcp.sk;
 	if (!sk) {
 		qp->shared = sh;
-		/* the first delivery allocates: without another test on the fast path */
+		/* the first delivery allocates; reusing @starved saves a test on the fast path */
 		qp->rx.starved = true;
 	}
 	spin_unlock_irqrestore(&qp->tcp.lock, irq);

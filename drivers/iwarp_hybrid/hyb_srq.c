@@ -306,8 +306,9 @@ static int hyb_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 	if (err && bad)
 		*bad = wr;
 	/*
-	 * A queue pair is on the list before it looks at the queue, with
-	 * rq.lock: it has found the new entry there, or is seen here.
+	 * A queue pair joins the list before it looks at the queue under
+	 * rq.lock. So either it finds the new entry, or this finds it on the
+	 * list.
 	 */
 	if (!list_empty_careful(&srq->starved))
 		queue_work(hyb_wq, &srq->kick);

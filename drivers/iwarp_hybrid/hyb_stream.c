@@ -145,7 +145,7 @@ static int hyb_stream_grow(struct hyb_stream *s)
 	return 0;
 }
 
-/* Has TCP let go of all of a page and of its stage, which may be NULL? */
+/* Does TCP have no reference to a page and to its stage any more? @stage may be NULL. */
 static bool hyb_stream_idle(struct page *page, struct page *stage)
 {
 	return page_count(page) == 1 && (!stage || page_count(stage) == 1);
@@ -261,7 +261,7 @@ int hyb_stream_next_page(struct hyb_stream *s)
  * hyb_stream_extend - after hyb_stream_fit() returned 0
  * @s: stream
  *
- * Return: if that was because of the page, and the next one was taken.
+ * Return: true if the page was full and the next one was taken.
  */
 bool hyb_stream_extend(struct hyb_stream *s)
 {
@@ -304,9 +304,9 @@ int hyb_stream_next(struct hyb_stream *s, struct sock *sk)
 }
 
 /*
- * Payload of a segment. FPDUs are multiples of 4, so segments have to be: TCP
- * gets that as the largest segment of the peer. And TCP learns of a changed path now,
- * not when it gets the bytes that were laid out for the former one.
+ * Payload of a segment. FPDUs are multiples of 4, so segments have to be: TCP gets
+ * that as the largest segment of the peer. This also makes TCP notice a changed path
+ * before bytes are laid out for the former one.
  */
 static u32 hyb_stream_mss(struct hyb_stream *s, struct sock *sk)
 {
@@ -354,7 +354,7 @@ void hyb_stream_look(struct hyb_stream *s, struct sock *sk)
 	u32 waiting = hyb_stream_waiting(s);
 	u32 used, mss;
 
-	/* its owner may be in the middle of something */
+	/* do not change the MSS of a socket that a task owns */
 	mss = sock_owned_by_user(sk) ? tcp_sk(sk)->mss_cache :
 				       hyb_stream_mss(s, sk);
 	if (waiting && s->mss == mss)
@@ -400,7 +400,7 @@ void hyb_stream_trim(struct hyb_stream *s)
 	if (s->ring == s->first)
 		return;
 	kfree(s->ring);
-	/* a ring that was replaced is not ours any more */
+	/* clear the entries of a ring that was replaced */
 	memset(s->first, 0, sizeof(s->first));
 	s->ring = s->first;
 	s->mask = HYB_TX_PAGES - 1;

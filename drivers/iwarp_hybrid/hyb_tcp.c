@@ -81,8 +81,8 @@ void hyb_tcp_fini_qp(struct hyb_qp *qp)
  * May reception wait, in the tasklet hyb_tcp.batch, for the packets that come in with
  * this one? Then there is one walk, one acknowledgment and one wake-up for all of them.
  * Only if many bytes are unread, and only as long as they use no more than half of TCP's
- * receive buffer. And only where a NIC checks the CRCs: software takes so long over all
- * of them that the sender runs out of acknowledgments.
+ * receive buffer. And only where a NIC checks the CRCs: software would need so long for
+ * all of them that the sender would stall without acknowledgments.
  */
 static bool hyb_tcp_may_wait(const struct sock *sk, const struct hyb_qp *qp)
 {
@@ -119,8 +119,8 @@ static void hyb_tcp_write_space(struct sock *sk)
 		return;
 	}
 	/*
-	 * TCP calls this also from within our own call, when it has no memory:
-	 * the engine tries again by a timer then.
+	 * TCP may call this within a call of the engine, without memory. Then
+	 * the engine retries by a timer.
 	 */
 	if (cep->live->tx.calling)
 		return;
@@ -396,7 +396,7 @@ int hyb_tcp_attach(struct hyb_cep *cep, struct hyb_qp *qp,
 		goto out;
 	hyb_tcp_charge(sk, qp->memcg);
 	hyb_sched_use_ip(qp, sk);
-	/* segments that answer the Reply do not belong to start-up any more */
+	/* count segments from now on: those after the Reply do not belong to start-up */
 	qp->rx.segs = READ_ONCE(tcp_sk(sk)->data_segs_in);
 	if (frame && hyb_tcp_send_frame(sk, frame, len))
 		goto out;
@@ -407,7 +407,7 @@ int hyb_tcp_attach(struct hyb_cep *cep, struct hyb_qp *qp,
 	cep->sock->ops->set_rcvlowat(sk, HYB_TCP_LOWAT);
 	WRITE_ONCE(sk->sk_rcvlowat, 1);
 
-	/* if these fail, software does it all */
+	/* if this fails, software does all the work */
 	qp->tx.tracked = hyb_xmit_attach(sk);
 	if (qp->tx.tracked) {
 		hyb_off_attach(qp, sk);
@@ -453,7 +453,7 @@ void hyb_tcp_detach(struct hyb_cep *cep, struct hyb_qp *qp)
 
 	lock_sock(sk);
 	spin_lock_bh(&sk->sk_lock.slock);
-	/* the upper layer gets all that came before the end */
+	/* deliver all data that arrived before the end to the upper layer */
 	if (qp->shared) {
 		do {
 			inq = tcp_inq(sk);

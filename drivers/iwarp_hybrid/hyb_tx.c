@@ -5,10 +5,10 @@
  * FPDUs are laid out in the outgoing stream (hyb_stream.h) and given to TCP by
  * reference, many in one call.
  *
- * Sources, in order: Terminate; ready-to-receive message; Read Responses and
- * the send queue in turns. Not more is laid out than TCP has room for, the
- * rest stays in the queues until write_space. Messages of a shared link are
- * laid out by hyb_shared, which also decides when TCP gets more on such a QP.
+ * Sources, in order: Terminate; ready-to-receive message; Read Responses and the
+ * send queue in turns. Only as much is laid out as TCP has room for. The rest stays
+ * in the queues until write_space. Messages of a shared link are laid out by
+ * hyb_shared, which also decides when TCP gets more on such a QP.
  *
  * Calls hyb_ext.c, hyb_fast.c, hyb_shared.c, hyb_fpdu.c, and the files below these.
  */
@@ -212,7 +212,7 @@ static bool hyb_tx_by_ref(struct hyb_qp *qp)
 	       hyb_sg_begin_host(&tx->sg);
 }
 
-/* an FPDU for which there is room has data */
+/* an FPDU that fits has at least one byte of payload */
 static_assert(HYB_SEG_DATA_MIN > 4 + MPA_LEN_SIZE + DDP_UNTAGGED_LEN +
 				 2 * MPA_MARK_SIZE + MPA_CRC_SIZE);
 
@@ -303,7 +303,7 @@ static enum hyb_lay hyb_tx_read(struct hyb_qp *qp)
 		if (orq.mem)
 			hyb_off_place(qp, orq.mem, orq.stag, orq.to, orq.len,
 				      IWARP_PLACE_READ);
-		/* the reference went to the ORQ, the slot stays open */
+		/* the ORQ has the reference now, and completes the slot */
 		tx->mem[0] = NULL;
 		tx->busy = HYB_TX_NONE;
 	}
@@ -420,8 +420,8 @@ static bool hyb_tx_start_sqe(struct hyb_qp *qp)
 			/*
 			 * A request posted to a QP in ERROR is flushed, never
 			 * sent: ib_drain_qp() waits for the error of a request
-			 * that is not signalled. The entry is seen first, the
-			 * state it was posted in then.
+			 * that is not signalled. So read the entry first, and
+			 * then the state in which it was posted.
 			 */
 			if (!hyb_sq_pending(qp) ||
 			    hyb_qp_state(qp) == HYB_QP_ERROR)

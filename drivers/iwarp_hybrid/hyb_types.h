@@ -33,8 +33,8 @@ struct sock;
 
 /*
  * A segment with less room than this is ended rather than filled: with data of
- * verbs it is filled down to HYB_SEG_DATA_MIN. An FPDU more costs less than what
- * follows in a packet of its own.
+ * verbs it is filled down to HYB_SEG_DATA_MIN. One more FPDU costs less than
+ * sending the rest in a packet of its own.
  */
 #define HYB_SEG_MIN		256
 #define HYB_SEG_DATA_MIN	64

@@ -77,7 +77,7 @@ static bool hyb_xmit_may(struct sock *sk, struct sk_buff *skb)
 	return !hyb_fpdu_lends(cep->live) || hyb_lend_packet(cep->live, sk, skb);
 }
 
-/* In the place of TCP's function that gives a segment to IP */
+/* Replaces TCP's function that gives a segment to IP */
 static int hyb_xmit_queue(struct sock *sk, struct sk_buff *skb,
 			  struct flowi *fl)
 {
@@ -90,7 +90,7 @@ static int hyb_xmit_queue(struct sock *sk, struct sk_buff *skb,
 		kfree_skb(skb);
 		return -ENOBUFS;
 	}
-	/* after that, as TCP sends its own packet again and not the finished copy */
+	/* only now, since TCP retransmits its own packet and not the finished copy */
 	skb = hyb_off_leaves(sk, skb);
 	if (!skb)
 		return -ENOBUFS;
@@ -128,7 +128,7 @@ hyb_xmit_copy_ops(const struct inet_connection_sock_af_ops *base)
  * @sk: its TCP socket
  *
  * Context: process, the caller owns the TCP socket (lock_sock).
- * Return: false if that cannot be done: it has unknown operations.
+ * Return: false if the socket has unknown operations.
  */
 bool hyb_xmit_attach(struct sock *sk)
 {

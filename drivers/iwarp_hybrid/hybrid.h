@@ -112,7 +112,7 @@ struct hyb_place {
  * @tracker: of that reference
  * @node: entry of the module's list of devices
  * @dying: @netdev is going away; protected by the list's mutex
- * @registered: the core has known the device, so its end is worth a line in the log
+ * @registered: the device was registered, so its removal is logged
  * @gid: the port's address: hardware address of @netdev, or random
  * @part_id: number that tells devices apart for user space
  * @stats: counters
@@ -127,9 +127,9 @@ struct hyb_place {
  * @cm: connection manager's part
  * @attr: sysfs attributes
  * @attr_lock: protects @place against concurrent writers
- * @news: tells that components have moved; hyb_attr's
+ * @news: reports that components have moved; hyb_attr's
  * @place: placement for new queue pairs
- * @verify: check also what the NIC says it has checked
+ * @verify: software also checks FPDUs that the NIC has checked
  * @placement: enum rdma_stack_place: the side that places payload of tagged segments
  * @ntuple_filters: filters of an ordinary NIC that connections may use together
  * @filters: connections that have such a filter, see hyb_off_steer.c
@@ -424,7 +424,7 @@ struct hyb_srq {
  * @access: IB_ACCESS_* of modify_qp, for query_qp
  * @refuses: IB_ACCESS_REMOTE_* that the peer does not get, whatever a region grants
  * @fault: aborts the connection from a context that must not do so itself
- * @faulted: it has, which is once
+ * @faulted: @fault was queued, which happens only once
  * @sq: send queue
  * @rq: receive queue
  * @tcp: transport layer's part

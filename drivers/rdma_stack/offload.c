@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which net devices have engines for iWARP, see rdma/iwarp_offload.h. Called
- * by NIC drivers and by iWARP providers; calls neither but through the ops and
- * the notifier.
+ * Which net devices have engines for iWARP, see rdma/iwarp_offload.h. Called by
+ * NIC drivers and by iWARP providers; calls them only through the ops and the
+ * notifier.
  *
  * An entry exists from iwarp_offload_register() until the end of
  * iwarp_offload_unregister(), and holds the net device. It counts its users:
- * the driver, and each iwarp_offload_get(). When the driver leaves, no more are
- * let in, IWARP_OFFLOAD_GONE makes providers take their connections back, and
- * the driver waits for the last of them.
+ * the driver, and each iwarp_offload_get(). When the driver leaves, no new
+ * users are accepted. IWARP_OFFLOAD_GONE makes providers take their connections
+ * back, and the driver waits for the last user.
  */
 #include <linux/completion.h>
 #include <linux/export.h>
@@ -104,8 +104,8 @@ static bool offload_complete(struct net_device *netdev,
  * @netdev: the device; it cannot go before iwarp_offload_unregister()
  * @ops: must stay as long
  *
- * Providers hear IWARP_OFFLOAD_CHANGED. @ops->caps() is asked at once: it says which
- * operations are needed.
+ * Providers are notified by IWARP_OFFLOAD_CHANGED. @ops->caps() is asked at once: it
+ * says which operations are needed.
  *
  * Context: process, may sleep; RTNL may be held.
  * Return: 0, -EEXIST, -ENOMEM, or -EINVAL if an operation is missing.
@@ -166,7 +166,7 @@ void iwarp_offload_unregister(struct net_device *netdev)
 	if (!e)
 		return;
 	offload_entry_put(e);
-	/* every second again, until the last user is gone */
+	/* repeat every second until the last user is gone */
 	do {
 		trace_rdma_stack_offload(netdev, IWARP_OFFLOAD_GONE);
 		blocking_notifier_call_chain(&offload_chain, IWARP_OFFLOAD_GONE,
@@ -205,7 +205,8 @@ EXPORT_SYMBOL_GPL(iwarp_offload_changed);
  *
  * A provider holds one lock while it calls this function and conn_add(), and
  * notes that it did. Its notifier takes the same lock. So on IWARP_OFFLOAD_GONE
- * it finds all that it has, and afterwards this function returns NULL.
+ * the provider finds all its connections, and this function returns NULL
+ * afterwards.
  *
  * Context: any but hardware interrupt.
  * Return: operations, valid until iwarp_offload_put(); NULL if there are none.

@@ -111,10 +111,10 @@ EXPORT_SYMBOL_GPL(rdma_stack_register);
  * rdma_stack_unregister() - undo rdma_stack_register(), if it was done
  * @dev: the device
  *
- * No query of the provider runs after return. Operations of a shared link are
- * not waited for: the ULP has closed it by the time that it lets the device
- * go, so a provider does this when the device has left the core
- * (ib_device_ops.dealloc_driver), or has no shared link.
+ * No query of the provider runs after return. This does not wait for operations
+ * of a shared link. The ULP closes the link before it releases the device. So a
+ * provider with a shared link calls this after the device has left the core
+ * (ib_device_ops.dealloc_driver).
  *
  * Context: process, may sleep; not inside query().
  */

@@ -3,9 +3,9 @@
  * rdma_stack.ko: which component of the protocol stack is where, for any RDMA
  * device, and who can take components over.
  *
- * Knows neither the protocols above nor the providers below: they know this.
- * Top layer of the module, see stack.h. Calls stack_dev.c, stack_netlink.c and
- * stack_sysfs.c.
+ * Depends neither on the protocols above nor on the providers below, which
+ * depend on it. Top layer of the module, see stack.h. Calls stack_dev.c,
+ * stack_netlink.c and stack_sysfs.c.
  */
 #include <linux/module.h>
 
@@ -36,7 +36,7 @@ static int __init stack_init(void)
 err_nl:
 	stack_nl_exit();
 err_sysfs:
-	/* some devices may have been added before one failed */
+	/* remove devices that were added before the error */
 	stack_sysfs_exit();
 	return err;
 }
@@ -45,8 +45,8 @@ static void __exit stack_exit(void)
 {
 	/*
 	 * First the notifications of devices end, so that nothing is added any
-	 * more. Requests and attributes may ask stack_dev.c until they are gone,
-	 * too: its tables are empty, but still there.
+	 * more. Requests and attributes may call stack_dev.c until they are
+	 * gone, too: its tables are empty, but valid.
 	 */
 	stack_dev_exit();
 	stack_sysfs_exit();

@@ -69,7 +69,8 @@ static int stack_nl_put_comps(struct sk_buff *skb,
 
 /*
  * The name of a device that may be renamed meanwhile: dev_name() would be freed then, while
- * this array stays. A name that is half the old one is read again after RENAMED.
+ * this array stays. If the copy mixes old and new name, the notification of RENAMED follows
+ * and corrects it.
  */
 static const char *stack_nl_name(const struct ib_device *dev, char *buf)
 {

@@ -174,14 +174,14 @@ static void mpa_respond_enhanced(const struct mpa_start *req,
 	rep->enhanced = true;
 	rep->p2p = req->p2p;
 
-	/* their reads: promise no more than is asked for */
+	/* reads of the peer: promise no more than it asks for */
 	if (req->ord == MPA_IRD_ULP) {
 		rep->ird = MPA_IRD_ULP;
 	} else {
 		rep->ird = mpa_min(req->ord, lim->ird);
 		res->ird = rep->ird;
 	}
-	/* our reads: use no more than they can take */
+	/* reads of this side: at most what the peer can take */
 	if (req->ird == MPA_IRD_ULP) {
 		rep->ord = MPA_IRD_ULP;
 	} else {
@@ -197,7 +197,7 @@ static void mpa_respond_enhanced(const struct mpa_start *req,
 	if (!rep->rtr_send && !rep->rtr_write && !rep->rtr_read)
 		rep->rtr_write = true;
 	res->rtr_send = rep->rtr_send;
-	/* the ready-to-receive Read needs a place, too */
+	/* reserve a place for the ready-to-receive Read, too */
 	if (rep->rtr_read && !res->ird && req->ord != MPA_IRD_ULP) {
 		res->ird = 1;
 		rep->ird = 1;

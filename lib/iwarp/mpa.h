@@ -28,7 +28,7 @@
  * struct mpa_start - decoded Request or Reply
  * @rev: revision, 1 or 2
  * @markers: M, the sender of this frame wants to receive markers
- * @code: not of the standard, which reserves these bits: MPA_CODE_*
+ * @code: MPA_CODE_*, an extension in bits that the standard reserves
  * @crc: C
  * @reject: R, only in a Reply
  * @enhanced: S, the fields below are present; only with revision 2

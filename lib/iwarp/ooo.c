@@ -16,7 +16,7 @@ bool ooo_mark_start(u64 mark, const u8 *p, u32 ivl, u64 *start)
 	if (back > mark)
 		return false;
 	head = mark - back;
-	/* a place of markers is never that of a header */
+	/* a header never begins at the position of a marker */
 	if (!mpa_to_mark(head, ivl))
 		return false;
 	*start = head;
@@ -184,7 +184,7 @@ static u64 ooo_one(struct ooo_walk *w, u64 pos, u64 limit)
 		w->ops->defer(w, OOO_PARTIAL, pos);
 		return 0;
 	}
-	if (pos + f.total > limit)	/* the FPDU after it says otherwise */
+	if (pos + f.total > limit)	/* the next FPDU contradicts this length */
 		goto bad;
 	why = ooo_headers(w, &f) ? w->ops->take(w, &f) : OOO_BAD;
 	if (why == OOO_BAD)
@@ -194,7 +194,7 @@ static u64 ooo_one(struct ooo_walk *w, u64 pos, u64 limit)
 		return 0;
 	return pos + f.total;
 
-bad:	/* where the next one begins is not known */
+bad:	/* the start of the next FPDU is unknown */
 	return ooo_defer(w, pos, limit, false, OOO_BAD) ? limit : 0;
 }
 
