@@ -51,6 +51,6 @@ knob loss 1000000	# no receiver is needed
 in_a ethtool -C va tx-usecs 0 tx-frames 1
 before=$(sent)
 ktap_check "packets are sent one by one" send_one_by_one
-ktap_check "all packets complete" wait_for 20 none_left
+ktap_check "all packets are completed" wait_for 20 none_left
 ktap_check "all packets were sent" test $(($(sent) - before)) -ge "$COUNT"
 ktap_done

@@ -113,7 +113,7 @@ engine() {
 	[ -z "$5" ] || ours=$(hyb_of "$5")
 	flag "iwarp-$1" off
 	ktap_check "$2, $1 off: the engine does nothing" wait_for 20 rests "$3" "$4"
-	[ -z "$5" ] || ktap_check "$2, $1 off: software does it" wait_for 20 more_hyb "$5" "$ours"
+	[ -z "$5" ] || ktap_check "$2, $1 off: software does the work of the engine" wait_for 20 more_hyb "$5" "$ours"
 	flag "iwarp-$1" on
 	ktap_check "$2, $1 on: the engine works again" wait_for 20 beyond "$3" "$(stat_of a "$3")"
 }
@@ -128,7 +128,7 @@ switching() {
 	host)
 		for f in tx-crc rx-crc rx-demux tx-contig tx-sg rx-place; do
 			flag "iwarp-$f" off
-			ktap_check "$2, $f off: packets pass" wait_for 20 rests \
+			ktap_check "$2, $f off: packets still pass" wait_for 20 rests \
 				tx_engine_crc_filled tx_engine_packets
 			flag "iwarp-$f" on
 		done

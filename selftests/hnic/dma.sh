@@ -87,7 +87,7 @@ start_bg b sdpbench -s -t tcp
 wait_port b 7471 || ktap_skip_all "no server"
 
 ran "a transfer" transfer
-ktap_is "no time by default" "$(diff_of a tx_engine_dma_wait_ns) $(diff_of b rx_engine_dma_wait_ns)" \
+ktap_is "DMA takes no time by default" "$(diff_of a tx_engine_dma_wait_ns) $(diff_of b rx_engine_dma_wait_ns)" \
 	"0 0"
 
 both dma_ns 20000
@@ -111,7 +111,7 @@ both coalesce 1000000
 both split 300000
 SIZE=400 MESSAGES=$(scaled 2000 500) ran "100 Mbit/s of DMA, packets that are joined and cut" transfer
 no_less
-ktap_check "packets were joined" test "$(stat_of a link_coalesced)" -gt 0
+ktap_check "the middle box has joined packets" test "$(stat_of a link_coalesced)" -gt 0
 both coalesce 0
 both split 0
 both dma_rate 0
@@ -127,7 +127,7 @@ both mem_rate 0
 # with a CRC by the NIC: 5 touches of a byte with a move, 4 if the CRC is computed on the way
 stop_bg "$BG_PID"
 if ! dev_up hybrid hybrid || ! attr markers on || ! attr profile offload-contig; then
-	ktap_fail "devices"
+	ktap_fail "the devices are set up"
 fi
 start_bg b sdp-run xfer -s -h $SERVER -p 7000
 wait_for 30 said listening
@@ -135,7 +135,7 @@ both mem_rate 2000
 for fly in 0 1; do
 	both crc_on_the_fly $fly
 	take
-	ktap_check "over iWARP, CRC on the way: $fly" in_a sdp-run xfer -h $SERVER -p 7000 \
+	ktap_check "a transfer over iWARP works with crc_on_the_fly $fly" in_a sdp-run xfer -h $SERVER -p 7000 \
 		-t 90 -m block -n "$(scaled 1000000 200000)"
 	crc=crc_bytes
 	[ $fly = 0 ] || crc=
@@ -178,16 +178,16 @@ mapfile -t queues < <(in_b sh -c 'ls -d /sys/class/net/vb/queues/rx-*')
 for cpu in 0 1; do
 	knob b rx_cpu $((1 - cpu))
 	knob b queue_cpus "${queues[*]/*/$cpu}"
-	ktap_is "packets that were held back interrupt CPU $cpu" \
+	ktap_is "delayed interrupts go to CPU $cpu" \
 		"$(cpus_of_polls in_a ping -c 20 -i 0.02 "$SERVER")" "$cpu "
 done
-ktap_is "ethtool shows it" \
+ktap_is "ethtool shows the delay of interrupts" \
 	"$(in_b ethtool -c vb | grep -cE "^rx-usecs:\s*$USECS\$|^rx-frames:\s*64\$")" 2
-ktap_check_fails "rx-usecs 10001: refused" in_b ethtool -C vb rx-usecs 10001
-ktap_check_fails "rx-frames 0: refused" in_b ethtool -C vb rx-frames 0
+ktap_check_fails "ethtool -C refuses rx-usecs 10001" in_b ethtool -C vb rx-usecs 10001
+ktap_check_fails "ethtool -C refuses rx-frames 0" in_b ethtool -C vb rx-frames 0
 
 for wrong in "dma_ns 1000001" "dma_ns -1" "dma_rate 400001" "mem_rate x" "crc_on_the_fly 2"; do
 	# shellcheck disable=SC2086 # two words
-	ktap_check_fails "$wrong: refused" knob a $wrong
+	ktap_check_fails "$wrong is refused" knob a $wrong
 done
 ktap_done

@@ -28,7 +28,7 @@ stat_of() { in_a ethtool -S va | awk -v n="$1:" '$1 == n { print $2 }'; }
 rates 400
 before=$(stat_of nic_ns)
 json=$(bench --nic va)
-ktap_is "a test runs" $? 0
+ktap_is "sdpbench measures a NIC" $? 0
 most=$(($(stat_of nic_ns) - before))
 got=$(field $((200 * 65536 * 5)) <<<"$json")
 ktap_diag "$got of at most $most ns"
@@ -40,6 +40,6 @@ much=()
 for nic in a/va a/va b/vb b/vb; do
 	much+=(--nic "$nic:*_ns")
 done
-ktap_check_fails "more than there was: refused" bench "${much[@]}"
+ktap_check_fails "more time of the NIC than the test took is refused" bench "${much[@]}"
 ktap_is "the reason is shown" "$(grep -c "longer than it took" <<<"$KTAP_OUT")" 1
 ktap_done

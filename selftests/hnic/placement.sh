@@ -44,7 +44,7 @@ most() {
 
 # some DESCRIPTION: it goes on, but not for all
 some() { ktap_check "$1: placed by the NIC ($(placed), $(copied) copied)" test "$(placed)" -gt 0; }
-none() { ktap_is "$1: nothing placed" "$(placed)" 0; }
+none() { ktap_is "$1: the NIC places nothing" "$(placed)" 0; }
 
 # large DESCRIPTION [BYTES]: in sends of 1 MB, without copies by SDP
 large() { zc "$1" "a_tx_bytes == b_rx_bytes" -n "${2:-4194304}" -w 1048576 -R 1048576; }
@@ -102,7 +102,7 @@ switches() {
 	none "engine off"
 	ktap_is "the setting is shown" "$(cat /sys/class/infiniband/rdb/hybrid/placement)" host
 	flag iwarp-rx-place on
-	ktap_is "placement is on" "$(cat /sys/class/infiniband/rdb/hybrid/placement)" nic
+	ktap_is "the placement by the NIC is shown" "$(cat /sys/class/infiniband/rdb/hybrid/placement)" nic
 	mark b
 	large "engine on again"
 	most "engine on again" 4194304

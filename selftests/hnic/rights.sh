@@ -34,10 +34,10 @@ if hold hyb_off_place_end ip asleep=1 ms=60000; then
 	touch "$OUT/go"
 	wait_for 20 said "has looked" "$TAP"
 	hold_end
-	ktap_check "the program ends" wait_for 20 ends
+	ktap_check "the program with queue pairs ends" wait_for 20 ends
 	ktap_include "$TAP"
 	wait
 else
-	ktap_skip "the NIC leaves" "no probes"
+	ktap_skip "the NIC's driver can be removed" "no probes"
 fi
 ktap_done

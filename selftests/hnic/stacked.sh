@@ -47,7 +47,7 @@ for p in $PROFILES; do
 	done
 	both rate 0
 	wait "$CLIENT"
-	ktap_is "$p: the data arrives" $? 0
+	ktap_is "$p: all data arrives" $? 0
 	stop_bg "$SERVER_PID"
 	[ "$p" = host ] || ktap_check "$p: some of them finished by software" \
 		test "$(sw_packets)" -gt "$before"

@@ -96,7 +96,7 @@ cp $TRACING/trace "$SEEN"
 for system in $SYSTEMS; do
 	for event in "$TRACING/events/$system"/*/; do
 		event=$(basename "$event")
-		ktap_check "tracepoint $system:$event" grep -q " $event: " "$SEEN"
+		ktap_check "the tracepoint $system:$event exists" grep -q " $event: " "$SEEN"
 	done
 done
 shows "state of a queue pair" "hyb_qp_state: dev=rda qp=[0-9]+ (IDLE|RTR) -> RTS"

@@ -41,8 +41,8 @@ transfer_with() {
 		both "$1" "$2"
 		shift 2
 	done
-	ktap_check "transfer: $desc" transfer 10.0.0.2
-	ktap_check "counted: $counter" test "$(stat_of a "$counter")" -gt "$before"
+	ktap_check "a transfer works: $desc" transfer 10.0.0.2
+	ktap_check "$counter counts packets" test "$(stat_of a "$counter")" -gt "$before"
 	both loss 0
 	both reorder 0
 	both split 0
@@ -54,10 +54,10 @@ transfer_with() {
 }
 
 net_up
-ktap_check "ping works" in_a ping -c 2 10.0.0.2
+ktap_check "ping reaches the peer" in_a ping -c 2 10.0.0.2
 ktap_check "a transfer works" transfer 10.0.0.2
 ktap_check "a transfer over IPv6 works" transfer '[fd00::2]' 6
-ktap_check "TSO is used" test "$(stat_of a tx_engine_tso)" -gt 0
+ktap_check "the NIC segments packets (TSO)" test "$(stat_of a tx_engine_tso)" -gt 0
 ktap_is "all packets have a good checksum" "$(stat_of b rx_engine_csum_bad)" 0
 
 # The wire sees packets of MTU size, GRO merges them
@@ -69,7 +69,7 @@ packets=$(($(stat_of b rx_engine_packets) - before))
 bytes=$(($(stat_of b rx_engine_bytes) - bytes))
 stop_bg "$BG_PID"
 ktap_check "no packet exceeds the MTU" test $((bytes / packets)) -le 1514
-ktap_check "GRO merges packets" test "$(tcpdump -r /tmp/cap 2>/dev/null | grep -c 'length [1-9]')" -lt $((packets / 2))
+ktap_check "GRO merges received packets" test "$(tcpdump -r /tmp/cap 2>/dev/null | grep -c 'length [1-9]')" -lt $((packets / 2))
 
 # The engine does not cut packets that it does not understand
 # not_cut DESCRIPTION ADDRESS 4|6 OPTIONS
@@ -77,8 +77,8 @@ not_cut() {
 	local desc=$1 before
 	shift
 	before=$(stat_of a tx_engine_tso)
-	ktap_check "transfer: $desc" transfer "$@"
-	ktap_is "not cut by the engine: $desc" "$(stat_of a tx_engine_tso)" "$before"
+	ktap_check "a transfer works: $desc" transfer "$@"
+	ktap_is "the engine does not segment: $desc" "$(stat_of a tx_engine_tso)" "$before"
 }
 
 dstopts=setsockopt=41:59:x0000010400000000

@@ -31,7 +31,7 @@ devices() {
 	local dev
 
 	dev_up "$2" "$3" || {
-		ktap_fail "$1: devices"
+		ktap_fail "$1: the devices are set up"
 		return 1
 	}
 	for dev in rda rdb; do
@@ -52,7 +52,7 @@ capture() {
 	devices "$@" || return
 	dump_start "$1"
 	serve sdp-run -o xfer -s -h 10.0.0.2 -p 5010
-	ktap_check "$1: the transfer works" in_a sdp-run -o xfer -h 10.0.0.2 -p 5010 \
+	ktap_check "$1: a transfer works" in_a sdp-run -o xfer -h 10.0.0.2 -p 5010 \
 		-n 300000 -d 300000 -w 0 -R 0 -o eof -t 60
 	dump_stop
 	stop_bg "$SERVER"
@@ -64,7 +64,7 @@ messages() {
 	devices "$1" hybrid hybrid "$2" "${3-}" || return
 	dump_start "$1"
 	serve hyb-target -h 10.0.0.2 -p 7900
-	ktap_check "$1: messages are decoded" in_a hyb-target -c -n 100 -h 10.0.0.2 -p 7900
+	ktap_check "$1: messages of SDP are decoded" in_a hyb-target -c -n 100 -h 10.0.0.2 -p 7900
 	dump_stop
 	stop_bg "$SERVER"
 	net_down
@@ -82,13 +82,13 @@ nic_made() {
 	n=$(in_a ethtool -S va | awk '$1 == "tx_engine_crc_bytes:" { print $2 }')
 	dump_start "$1" b
 	serve sdp-run -o xfer -s -h 10.0.0.2 -p 5010
-	ktap_check "$1: the transfer works" in_a sdp-run -o xfer -h 10.0.0.2 -p 5010 \
+	ktap_check "$1: a transfer works" in_a sdp-run -o xfer -h 10.0.0.2 -p 5010 \
 		-n 300000 -d 300000 -w 0 -R 0 -o eof -t 60
 	dump_stop
 	stop_bg "$SERVER"
 	dump_start "$1-messages" b
 	serve hyb-target -h 10.0.0.2 -p 7900
-	ktap_check "$1: messages are decoded" in_a hyb-target -c -n 100 -h 10.0.0.2 -p 7900
+	ktap_check "$1: messages of SDP are decoded" in_a hyb-target -c -n 100 -h 10.0.0.2 -p 7900
 	dump_stop
 	stop_bg "$SERVER"
 	n=$(($(in_a ethtool -S va | awk '$1 == "tx_engine_crc_bytes:" { print $2 }') - n))

@@ -66,8 +66,8 @@ all_back() {
 }
 
 cells_devinfo() {
-	ktap_check "$PAIR ibv_devinfo a" in_a ibv_devinfo -v -d rda
-	ktap_check "$PAIR ibv_devinfo b" in_b ibv_devinfo -v -d rdb
+	ktap_check "$PAIR: ibv_devinfo shows the device of a" in_a ibv_devinfo -v -d rda
+	ktap_check "$PAIR: ibv_devinfo shows the device of b" in_b ibv_devinfo -v -d rdb
 }
 
 # perftest PROGRAM ARGUMENTS...: -R takes the connection manager's addresses.
@@ -89,7 +89,7 @@ cells() {
 	PAIR="$1-$2"
 	n=$(scaled 60 20)
 	dev_up "$1" "$2" || {
-		ktap_fail "$PAIR devices"
+		ktap_fail "$PAIR: the devices are set up"
 		return
 	}
 	cells_devinfo

@@ -269,9 +269,9 @@ agree() {
 	ktap_is "markers $1 and $2, interval $3" "$sent" "$4 $5 $5 $4"
 	kill -TERM "$(pgrep -x hyb-target -P "$client" || echo "$client")"
 	if wait "$client"; then
-		ktap_ok "echoes with them"
+		ktap_ok "echoes pass with these markers"
 	else
-		ktap_fail "echoes with them" "$(cat "$BG_LOG")"
+		ktap_fail "echoes pass with these markers" "$(cat "$BG_LOG")"
 	fi
 	wait_for 10 no_qp
 }

@@ -58,7 +58,7 @@ print(\"closed\")
 sys.stdin.readline()
 " "$@" </run/go' x "$CONNS"
 exec 7>/run/go
-ktap_check "$CONNS connections" wait_for 200 said connected
+ktap_check "$CONNS connections are established" wait_for 200 said connected
 
 in_a ip link add st type dummy
 in_a ip link set st up
@@ -68,7 +68,7 @@ in_a tc qdisc add dev st root tbf rate 8bit burst 2000 limit 100000000 ||
 in_a ip route add 10.0.0.2/32 dev st src 10.0.0.1
 echo >&7
 ktap_check "all connections have sent" wait_for 60 said sent
-ktap_check "their packets wait" wait_for 60 all_wait
+ktap_check "the packets of all connections wait" wait_for 60 all_wait
 ktap_check "payload goes by reference" test \
 	"$(cat /sys/class/infiniband/rda/ports/1/hw_counters/tx_ref_bytes)" -gt 0
 

@@ -143,13 +143,13 @@ kt_tell b listen 10.0.0.2 7800
 kt_do a "first" open 10.0.0.2 7800 1
 kt_do a "first" touch
 kt_tell a close
-ktap_check "no queue pair" wait_for 60 no_queue_pairs
+ktap_check "no queue pair is left" wait_for 60 no_queue_pairs
 for dev in rda rdb; do
 	for file in "$CLASS/$dev"/ports/1/hw_counters/*; do
 		[ ! -f "$file" ] || BEFORE[$dev${file##*/}]=$(cat "$file")
 	done
 done
-ktap_check "patience" at_least 20s
+ktap_check "packets may wait for 20 s" at_least 20s
 kt_do a "" open 10.0.0.2 7800 "$COUNT"
 ktap_check "no more patience" at_least ""
 kt_do a "" touch
@@ -165,9 +165,9 @@ check_segments
 
 # the first FPDU is there before the queue pair that has sent the Reply is ready
 kt_tell a close
-ktap_check "no queue pair" wait_for 60 no_queue_pairs
+ktap_check "no queue pair is left" wait_for 60 no_queue_pairs
 netem delay 1ms
-ktap_check "patience" at_least 20s
+ktap_check "packets may wait for 20 s" at_least 20s
 COUNT=1
 if hold hyb_xmit_attach kworker times=1 ms=2000; then
 	kt_do a "one that is quick" open 10.0.0.2 7800 1

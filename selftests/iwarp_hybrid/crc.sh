@@ -35,7 +35,7 @@ ktap_check "a probe on the kernel's code" sh -c \
 	echo 1 >$TRACE/events/kprobes/crc_kernel/enable"
 for how in crc32q kernel; do
 	echo $how >$ATTR
-	ktap_is "crc_driver $how" "$(cat $ATTR)" $how
+	ktap_is "crc_driver shows $how" "$(cat $ATTR)" $how
 	was=$(hits)
 	ktap_check "$how at one end, the instruction at the other" ping
 	if [ $how = kernel ]; then
@@ -49,7 +49,7 @@ ktap_check "rping with the kernel's code at both ends" ping
 echo on >/sys/class/infiniband/rdb/hybrid/ooo
 ktap_check "rping with placement out of order" ping
 for wrong in "" x crc32 "kernel x"; do
-	ktap_check_fails "'$wrong': refused" sh -c "echo '$wrong' >$ATTR"
+	ktap_check_fails "crc_driver refuses '$wrong'" sh -c "echo '$wrong' >$ATTR"
 done
 ktap_is "refused values change nothing" "$(cat $ATTR)" kernel
 echo 0 >$TRACE/events/kprobes/crc_kernel/enable

@@ -39,7 +39,7 @@ some() { [ "$(more "$1")" != "0 0" ]; }
 # ended WHAT DEVICE CLOSES ABORTS
 ended() {
 	wait_for 20 some "$2"
-	ktap_is "$1, $2: closed, aborted" "$(more "$2")" "$3 $4"
+	ktap_is "$1: $2 counts connections closed and aborted" "$(more "$2")" "$3 $4"
 }
 
 # peer WORD: a connection of TCP with MPA start-up, which then ends like that;
@@ -133,27 +133,27 @@ ended "a client that is killed" rda 0 1
 ended "a client that is killed" rdb 1 0
 
 remember
-ktap_check "FIN" peer close
-ended "FIN" rdb 1 0
+ktap_check "a peer ends with FIN" peer close
+ended "a peer ends with FIN" rdb 1 0
 
 remember
-ktap_check "RST" peer reset
-ended "RST" rdb 0 1
+ktap_check "a peer ends with RST" peer reset
+ended "a peer ends with RST" rdb 0 1
 
 # before the server is through with its Reply
 remember
 if hold hyb_xmit_attach hyb-target asleep=1; then
-	ktap_check "RST at once" peer reset
-	ktap_check "RST at once: it was held up" is_held
+	ktap_check "a peer sends RST during the Reply" peer reset
+	ktap_check "RST during the Reply: the accepting task was held up" is_held
 	hold_end
-	ended "RST at once" rdb 0 1
+	ended "a peer sends RST during the Reply" rdb 0 1
 else
-	ktap_skip "RST at once" "no probes"
+	ktap_skip "a peer sends RST during the Reply" "no probes"
 fi
 
 remember
-ktap_check "a bad CRC" peer fault
-ended "a bad CRC" rdb 0 1
+ktap_check "a peer sends a bad CRC" peer fault
+ended "a peer sends a bad CRC" rdb 0 1
 
 # A peer that closes, and resets nothing, while its messages wait for receives
 remember
@@ -189,7 +189,7 @@ no_connections() { [ -z "$(in_b ss -Hnt "sport = :$PORT")" ]; }
 
 asked=0
 for how in late-close late-reset; do
-	ktap_check "$how, when the program is asked" peer "$how" "$LOG" $((++asked))
+	ktap_check "$how: the peer ends after the program gets the request" peer "$how" "$LOG" $((++asked))
 	ktap_check "$how: the connection is over" wait_for 20 no_connections
 	decide
 	ktap_check "$how: the program gets the event" \
@@ -201,24 +201,24 @@ if hold hyb_cm_qp hyb-target asleep=1 ms=60000; then
 	asked=$((asked + 1))
 	peer late-held-reset "$LOG" "$asked" &
 	pid=$!
-	ktap_check "late-held: asked" wait_for 20 times "$asked" asked
+	ktap_check "late-held: the program gets the request" wait_for 20 times "$asked" asked
 	decide
 	ktap_check "late-held: the program is about to accept" wait_for 20 is_held
 	wait "$pid"
-	ktap_is "late-held: then it is reset" $? 0
+	ktap_is "late-held: the peer resets the connection" $? 0
 	ktap_check "late-held: the connection is over" wait_for 20 no_connections
 	hold_end
 	ktap_check "late-held: the program gets the event" \
 		wait_for 20 times "$asked" "rdma_accept: \|: gone"
 	ktap_check "late-held: no queue pair is left" wait_for 20 no_queue_pairs
 else
-	ktap_skip "late-held" "no probes"
+	ktap_skip "late-held: the program gets the event" "no probes"
 fi
-ktap_check "late: of FIN when it accepts" grep "rdma_accept: Connection reset" "$LOG"
+ktap_check "late: rdma_accept() reports the FIN" grep "rdma_accept: Connection reset" "$LOG"
 start_bg a hyb-target -c -1 -h $SERVER -p $PORT
-ktap_check "late: asked once more" wait_for 20 times $((++asked)) asked
+ktap_check "late: the program gets another request" wait_for 20 times $((++asked)) asked
 decide
-ktap_check "late: connected" wait_for 20 said connected
+ktap_check "late: the next client is connected" wait_for 20 said connected
 
 stop_bg "$BG_PID"
 ktap_check "late: no queue pair is left at the end" wait_for 20 no_queue_pairs
@@ -240,7 +240,7 @@ ktap_check "a second attempt: the peer is asked" wait_for 20 said asked "$PEER"
 if hold hyb_tcp_create kworker asleep=1 ret=-12; then
 	touch /run/close
 	ended "no memory for a second attempt" rdb 0 1
-	ktap_is "no memory for a second attempt: it was tried" "$(hold_hits)" 1
+	ktap_is "no memory for a second attempt: the attempt was made" "$(hold_hits)" 1
 	hold_end
 else
 	ktap_skip "no memory for a second attempt" "no probes"

@@ -50,11 +50,11 @@ run() {
 	local again
 
 	shift 3
-	ktap_check "$name: set up" link "$link"
+	ktap_check "$name: the link is set up" link "$link"
 	netem "$@" || ktap_fail "$name: netem $*"
 	early=$(early)
 	sent=$(packets RetransSegs)
-	ktap_check "$name: $((bytes >> 20)) MB" in_a timeout -k 5 $LIMIT \
+	ktap_check "$name: $((bytes >> 20)) MB arrive" in_a timeout -k 5 $LIMIT \
 		sdp-run xfer -h 10.0.0.2 -p $PORT -n $((bytes / 2)) \
 		-d $((bytes / 2)) -t $LIMIT
 	again=$(($(packets RetransSegs) - sent))

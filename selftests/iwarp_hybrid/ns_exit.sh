@@ -34,9 +34,9 @@ ktap_check "the last process ends" wait_for 20 deserted
 ip netns del b
 # much longer than an unused namespace needs to go
 sleep 3
-ktap_check "the namespace stays" there
+ktap_check "the namespace stays while the connection is being taken" there
 hold_end
-ktap_check "then it goes" wait_for 60 gone
+ktap_check "the namespace goes after that" wait_for 60 gone
 
 stop_bg "$CLIENT"
 net_down

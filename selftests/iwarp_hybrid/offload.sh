@@ -90,7 +90,7 @@ all_on_nic() {
 	mark tx_crc_bytes tx_nic_bytes
 	start_bg b timeout 60 rping -s -a $SERVER -C 50 -S 30000 -V
 	wait_for 20 port_listening b 7174
-	ktap_check "verbs: rping" ping_all 50 -a $SERVER -S 30000
+	ktap_check "rping over verbs works" ping_all 50 -a $SERVER -S 30000
 	still tx_crc_bytes
 	grown tx_nic_bytes
 }
@@ -128,7 +128,7 @@ switched() {
 	done
 	finish "transfer while engines are switched, and packets lost"
 	both loss 0
-	ktap_check "switched $n times" test "$n" -gt 1
+	ktap_check "engines were switched $n times" test "$n" -gt 1
 	grown tx_crc_bytes
 	grown tx_nic_bytes
 }
@@ -168,7 +168,7 @@ layout() {
 	still tx_copy_bytes
 	start_bg b timeout 60 rping -s -a $SERVER -C 50 -S 30000 -V
 	wait_for 20 port_listening b 7174
-	ktap_check "verbs: rping, $1" ping_all 50 -a $SERVER -S 30000
+	ktap_check "rping over verbs works, $1" ping_all 50 -a $SERVER -S 30000
 
 	mark nic_sw_packets
 	both loss 10000
@@ -229,7 +229,7 @@ other_device() {
 echoed() {
 	start_bg b hyb-target -h "$SERVER" -p 7900
 	wait_for 20 said listening
-	ktap_check "verbs: echoes, $1" in_a timeout 60 hyb-target -c -n 20 \
+	ktap_check "echoes over verbs pass, $1" in_a timeout 60 hyb-target -c -n 20 \
 		-h "$SERVER" -p 7900
 	stop_bg "$BG_PID"
 }
@@ -249,8 +249,8 @@ translated() {
 			echoed "${what%% *}"
 			grown nic_sw_packets
 		else
-			ktap_skip "echoes, ${what%% *}" "no such action"
-			ktap_skip "software finishes" "no such action"
+			ktap_skip "echoes over verbs pass, ${what%% *}" "no such action"
+			ktap_skip "nic_sw_packets grew" "no such action"
 		fi
 		tc -n a qdisc del dev va clsact
 		tc -n b qdisc del dev vb clsact
@@ -289,7 +289,7 @@ encrypted() {
 	if ! esp_on; then
 		esp_off
 		for n in 1 2 3 4 5 6 7; do
-			ktap_skip "IPsec, $n" "this kernel has none"
+			ktap_skip "a transfer works over IPsec, $n" "this kernel has none"
 		done
 		return
 	fi
@@ -614,7 +614,7 @@ gone() {
 ipv4() { [ "$FAMILY" != 4 ] || "$@"; }
 
 net_up
-dev_up hybrid hybrid || ktap_fail "devices"
+dev_up hybrid hybrid || ktap_fail "the devices are set up"
 modprobe -q sdp
 all_on_nic
 ipv4 switched

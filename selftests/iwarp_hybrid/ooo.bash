@@ -36,7 +36,7 @@ transfer() {
 	before=$(early)
 	start_bg b timeout 250 rping -s -a 10.0.0.2 -C "$n" -S 60000
 	wait_port b 7174
-	ktap_check "$1: data" ping_all "$n" -a 10.0.0.2 -S 60000
+	ktap_check "$1: all data arrives" ping_all "$n" -a 10.0.0.2 -S 60000
 	wait "$BG_PID"
 	EARLY=$(($(early) - before))
 }

@@ -75,11 +75,11 @@ check_rules() {
 	ktap_diag "little memory: $given_up times packets given up," \
 		"$together copied together"
 	if kver_ge 6.12 && [ "$given_up" -eq 0 ]; then
-		ktap_skip "TCP discarded packets" "not by the TCP of this kernel"
+		ktap_skip "TCP discards out-of-order packets" "not by the TCP of this kernel"
 	else
-		ktap_check "TCP discarded packets" test "$given_up" -gt 0
+		ktap_check "TCP discards out-of-order packets" test "$given_up" -gt 0
 	fi
-	ktap_check "TCP collapsed packets" test "$together" -gt 0
+	ktap_check "TCP collapses out-of-order packets" test "$together" -gt 0
 	in_b sh -c "echo 4096 131072 6291456 > /proc/sys/net/ipv4/tcp_rmem
 		echo 1 > /proc/sys/net/ipv4/tcp_adv_win_scale"
 	echo auto > ${ATTR/rda/rdb}/markers
@@ -95,7 +95,7 @@ off_without() {
 	start_bg a hyb-target -c -h 10.0.0.2 -p 7900
 	client=$BG_PID
 	wait_for 20 said connected
-	ktap_check "$1: a queue pair" wait_for 20 \
+	ktap_check "$1: both ends show the queue pair" wait_for 20 \
 		sh -c "[ -e $ATTR/qp/*/ooo ] && [ -e ${ATTR/rda/rdb}/qp/*/ooo ]"
 	ktap_is "$1: the queue pairs place nothing early" \
 		"$(cat $ATTR/qp/*/ooo ${ATTR/rda/rdb}/qp/*/ooo | xargs)" "off off"
@@ -104,7 +104,7 @@ off_without() {
 	ktap_check "$1: no queue pair is left" wait_for 20 no_queue_pairs
 	before=$(early)
 	transfer "$1"
-	ktap_is "$1: FPDUs placed early" "$(($(early) - before))" 0
+	ktap_is "$1: no FPDU is placed early" "$(($(early) - before))" 0
 }
 
 # placed NAME: as above, and FPDUs were placed early
@@ -117,7 +117,7 @@ placed() {
 		transfer "$1, again"
 	done
 	ktap_diag "$1: $EARLY FPDUs placed early"
-	ktap_check "$1: placed early" test "$EARLY" -gt 0
+	ktap_check "$1: FPDUs are placed early" test "$EARLY" -gt 0
 }
 
 # Print the counters of both ends
@@ -137,10 +137,10 @@ check_data() {
 	both ooo on
 	both markers on
 	segmentation off
-	ktap_check "netem" netem delay 2ms loss 1% limit 10000
+	ktap_check "netem delays packets" netem delay 2ms loss 1% limit 10000
 	placed "loss 1%"
 	segmentation on
-	ktap_check "netem" netem delay 2ms reorder 10% limit 10000
+	ktap_check "netem delays packets" netem delay 2ms reorder 10% limit 10000
 	placed "reorder 10%"
 	show_counters
 	both markers off
@@ -157,7 +157,7 @@ check_paths() {
 	net_down
 	# shellcheck disable=SC2034 # used by the library
 	NET_LINK=hnic
-	ktap_check "hnic" dev_up hybrid hybrid || return
+	ktap_check "devices on hnic are set up" dev_up hybrid hybrid || return
 	both ooo on
 	both markers on
 	knob path_delay "0 100 300"

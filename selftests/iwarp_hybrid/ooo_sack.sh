@@ -51,7 +51,7 @@ compression() {
 show() {
 	local what="RTT $1 ms, SACKs put off by up to $2 ns" text n name old=()
 
-	ktap_check "$what" compression "$2"
+	ktap_check "$what: the delay is set" compression "$2"
 	for name in segments looks fpdus; do
 		old+=($(($(counter rda rx_ooo_$name) + $(counter rdb rx_ooo_$name))))
 	done
@@ -65,7 +65,7 @@ show() {
 		n=$((n + 1))
 	done
 	ktap_diag "$what: $text"
-	ktap_check "$what: placed early" test "$EARLY" -gt 0
+	ktap_check "$what: FPDUs are placed early" test "$EARLY" -gt 0
 	echo "$what: $text" >> "$OUT/sack.txt"
 }
 
@@ -73,10 +73,10 @@ dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
 both ooo on
 both markers on
 segmentation off
-ktap_check "probes" probes_on
+ktap_check "the probes are set" probes_on
 defer probes_off
 for rtt in 4 40; do
-	ktap_check "RTT $rtt ms" netem delay $((rtt / 2))ms loss 3% limit 10000
+	ktap_check "netem sets an RTT of $rtt ms" netem delay $((rtt / 2))ms loss 3% limit 10000
 	for ns in 0 100000 1000000 10000000; do
 		show $rtt $ns
 	done

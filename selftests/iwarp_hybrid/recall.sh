@@ -49,7 +49,7 @@ print(\"sent\")
 sys.stdin.readline()
 " "$@" </run/go' x $SERVER $CONNS
 exec 7>/run/go
-ktap_check "$CONNS connections" wait_for 60 said connected
+ktap_check "$CONNS connections are established" wait_for 60 said connected
 
 in_a ip link add st type dummy
 in_a ip link set st up

@@ -81,8 +81,8 @@ pinged() {
 proof() {
 	flow "$1" write 65536 64 $((64 * 65536)) 1
 	flow "$1" send 65000 64 $((64 * 65000)) 0
-	ktap_check "$1: SDP" transfer "$(scaled 3 1)"
-	ktap_check "$1: rping compares" pinged
+	ktap_check "$1: a transfer over SDP works" transfer "$(scaled 3 1)"
+	ktap_check "$1: rping finds the data intact" pinged
 }
 
 case_up() {
@@ -106,7 +106,7 @@ modprobe -r ulp_load
 for mtu in 1500 4096 9000; do
 	for markers in off auto; do
 		name="MTU $mtu, markers $markers"
-		case_up $mtu $markers || ktap_fail "$name: set-up"
+		case_up $mtu $markers || ktap_fail "$name: the devices are set up"
 		proof "$name"
 		[ $mtu$markers = 9000auto ] || case_down
 	done
@@ -128,8 +128,8 @@ for end in "a va" "b vb"; do
 	tc -n "${end% *}" qdisc add dev "${end#* }" root netem delay 1ms loss 2% \
 		reorder 5% duplicate 1%
 done
-ktap_check "loss, reordering, copies: SDP" transfer "$(scaled 2 1)"
-ktap_check "loss, reordering, copies: rping compares" pinged
+ktap_check "loss, reordering, copies: a transfer over SDP works" transfer "$(scaled 2 1)"
+ktap_check "loss, reordering, copies: rping finds the data intact" pinged
 
 # TCP has the memory of many Writes when the program is killed, then the device
 # taken away: it gets nothing to send any more
@@ -167,10 +167,10 @@ if case_up 1500 off; then
 		test "$(stat a tx_crc_bytes)" -gt "$((crc + 64 * 65536))"
 	attr profile offload-sg
 	attr markers auto
-	ktap_check "a NIC that gathers: SDP" transfer 1
-	ktap_check "a NIC that gathers: rping compares" pinged
+	ktap_check "a NIC that gathers: a transfer over SDP works" transfer 1
+	ktap_check "a NIC that gathers: rping finds the data intact" pinged
 	case_down
 else
-	ktap_fail "hnic: set-up"
+	ktap_fail "hnic: the devices are set up"
 fi
 ktap_done

@@ -49,7 +49,7 @@ else
 fi
 stop_bg "$ECHO"
 stop_bg "$TARGET"
-ktap_is "nothing listens" "$(listeners)" 0
+ktap_is "no socket listens any more" "$(listeners)" 0
 ktap_check "the devices can be removed" dev_down
 ktap_check "the modules can be removed" wait_for 20 modprobe -r sdp_diag sdp iwarp_hybrid
 ktap_done

@@ -73,7 +73,7 @@ ends() {
 	echo 1 >$MARK/on
 	touch /run/go
 	wait_for 60 said end /run/bad
-	ktap_is "$1: the sender hears of it" "$(grep end /run/bad)" "end ECONNRESET"
+	ktap_is "$1: the sender gets ECONNRESET" "$(grep end /run/bad)" "end ECONNRESET"
 	wait_for 60 said end /run/good
 	ktap_is "$1: a connection to another port goes on" "$(grep end /run/good)" end
 	echo 0 >$MARK/on

@@ -26,7 +26,7 @@ told() {
 	shift
 	for kind; do
 		# shellcheck disable=SC2016 # awk's
-		ktap_check "$desc: $kind" awk -v kind="$kind" -v max="$LARGEST" '
+		ktap_check "$desc: $kind carries an offset as address" awk -v kind="$kind" -v max="$LARGEST" '
 			$1 == kind { print; n++; far += $3 >= max }
 			END { exit far || !n }' "$FOUND"
 	done

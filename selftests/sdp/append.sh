@@ -66,7 +66,7 @@ appended() {
 	local desc="$COUNT sends of $1 bytes"
 
 	if ! run "$1"; then
-		ktap_fail "$desc: transfer" "$KTAP_OUT"
+		ktap_fail "$desc: the transfer works" "$KTAP_OUT"
 		return
 	fi
 	ktap_is "$desc: all bytes arrive, unchanged" "$BYTES" $((FILL + COUNT * $1))
@@ -133,7 +133,7 @@ alone() {
 		ktap_check_fails "$name: no message is acknowledged" acked
 		tc -n b qdisc del dev vb root
 	else
-		ktap_fail "$name: connection" "$(cat "$log")"
+		ktap_fail "$name: a connection is established" "$(cat "$log")"
 	fi
 	exec 7>&-
 	stop_bg "$client"

@@ -52,10 +52,10 @@ usage() {
 	out=$(in_a timeout 60 sdp-run sdp-uring usage $SERVER $PORT 2>&1)
 	stop_bg "$SERVE"
 	if [[ "$out" = *"more 0"* ]]; then
-		ktap_skip "io_uring over $2: copied $1" "this kernel does not tell"
+		ktap_skip "io_uring over $2: the kernel reports copied $1" "this kernel does not tell"
 		return
 	fi
-	ktap_is "io_uring over $2: copied $1" "$out" "own: copied $1
+	ktap_is "io_uring over $2: the kernel reports copied $1" "$out" "own: copied $1
 recv 20000 is right
 registered: copied $1
 recv 20000 is right"
@@ -106,7 +106,7 @@ for flow in transport rdma vwin credit; do
 	before=$(accepted)
 	notify $flow sdp-run
 	uring $flow sdp-run
-	ktap_is "$flow: SDP was used" "$(($(accepted) - before))" 3
+	ktap_is "$flow: the transfer uses SDP" "$(($(accepted) - before))" 3
 	same notify $flow
 	same uring $flow
 done

@@ -26,32 +26,32 @@ serve() {
 
 net_up || ktap_skip_all "no network"
 if ! modprobe -q smc; then
-	ktap_check_fails "without SMC" in_a sdpbench -t smc 10.0.0.2
-	ktap_is "without SMC: the reason" "$(grep -c "the kernel has no SMC sockets" <<<"$KTAP_OUT")" 1
-	ktap_skip "over rxe" "this kernel has no SMC"
+	ktap_check_fails "sdpbench -t smc fails without SMC" in_a sdpbench -t smc 10.0.0.2
+	ktap_is "sdpbench -t smc says that the kernel has no SMC" "$(grep -c "the kernel has no SMC sockets" <<<"$KTAP_OUT")" 1
+	ktap_skip "sdpbench -t smc runs over rxe" "this kernel has no SMC"
 	ktap_done
 fi
 
 # a network without RDMA
 serve
-ktap_check_fails "without an RDMA device" bench
-ktap_is "without an RDMA device: the reason" \
+ktap_check_fails "sdpbench -t smc fails without an RDMA device" bench
+ktap_is "sdpbench -t smc says that SMC fell back to TCP" \
 	"$(grep -c "fell back to TCP, reason 0x03" <<<"$KTAP_OUT")" 1
 stop_bg "$BG_PID"
 net_down
 
 if ! kver_ge 6.12; then
-	ktap_skip "over rxe" "SMC of this kernel waits for ever in smc_wr_drain_cq() with rxe"
+	ktap_skip "sdpbench -t smc runs over rxe" "SMC of this kernel waits for ever in smc_wr_drain_cq() with rxe"
 	ktap_done
 fi
 dev_up rxe rxe || ktap_skip_all "no devices"
 ktap_check "SMC has an ID" smc_up
 serve
 before=$(rxe_packets)
-ktap_check "bw and lat" bench || ktap_diag "$(cat "$BG_LOG")"
+ktap_check "sdpbench -t smc runs over rxe" bench || ktap_diag "$(cat "$BG_LOG")"
 moved=$(($(rxe_packets) - before))
-ktap_check "rows" jq -e '[.rows[] | .transport] == ["smc", "smc"]' $ROWS
+ktap_check "both tests have a row of smc" jq -e '[.rows[] | .transport] == ["smc", "smc"]' $ROWS
 # 64 KB take 64 packets of 1 KB
-ktap_check "$moved packets of RoCE" test "$moved" -gt $(($(scaled 50 10) * 2 * 64))
+ktap_check "the data passes over RoCE ($moved packets)" test "$moved" -gt $(($(scaled 50 10) * 2 * 64))
 wait_for 20 is_gone "$BG_PID"
 ktap_done

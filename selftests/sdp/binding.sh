@@ -40,7 +40,7 @@ killed() {
 	local ns=$1 dir=/proc/sys/net/ipv4 range
 
 	if ! hold sock_create_kern walker asleep=1 times=1000 ms=60000; then
-		ktap_skip "killed during $2" "no probes"
+		ktap_skip "a program is killed during $2" "no probes"
 		return
 	fi
 	range=$("in_$ns" cat $dir/ip_local_port_range)
@@ -49,7 +49,7 @@ killed() {
 	kill -9 "$BG_PID"
 	hold_go
 	wait_for 20 is_gone "$BG_PID"
-	ktap_is "killed during $2" "$(hold_hits)" 1
+	ktap_is "a program is killed during $2" "$(hold_hits)" 1
 	hold_end
 	"in_$ns" sh -c "echo '$range' >$dir/ip_local_port_range
 		echo >$dir/ip_local_reserved_ports"
@@ -78,7 +78,7 @@ done
 cases /run/tcp ""
 cases /run/sdp "" sdp-run -o
 same
-ktap_is "all cases" "$(wc -l </run/sdp)" "$(grep -c '^@case' "$PROG")"
+ktap_is "all cases ran" "$(wc -l </run/sdp)" "$(grep -c '^@case' "$PROG")"
 # a server listens for SDP and TCP without -o, where the device's ports are others
 for ns in a b; do
 	"in_$ns" sysctl -qw net.sdp.port_offset=20257
@@ -91,7 +91,7 @@ for ns in a b; do
 	"in_$ns" sysctl -qw net.sdp.port_offset=0
 done
 same
-ktap_is "all cases of both" "$(wc -l </run/sdp)" "$(grep -c '^@both' "$PROG")"
+ktap_is "all cases with SDP and TCP ran" "$(wc -l </run/sdp)" "$(grep -c '^@both' "$PROG")"
 killed b bind
 wait_for 20 no_sockets
 dev_down
@@ -100,7 +100,7 @@ if dev_up siw siw; then
 	cases /run/tcp port_connect
 	cases /run/sdp port_connect sdp-run -o
 	same "siw: "
-	ktap_is "siw: all cases" "$(wc -l </run/sdp)" 2
+	ktap_is "siw: all cases ran" "$(wc -l </run/sdp)" 2
 	killed a connect
 else
 	ktap_skip siw "no such device"

@@ -27,11 +27,11 @@ burst() {
 	start_bg a sh -c 'fifo=$1; shift; exec "$@" <"$fifo"' x "/run/burst-$1" \
 		sdp-run -o /usr/bin/python3 "$PROG" send 10.0.0.2 "$1" "$2"
 	exec 7>"/run/burst-$1"
-	wait_for 20 said connected || ktap_fail "$3: connection" "$(cat "$BG_LOG")"
+	wait_for 20 said connected || ktap_fail "$3: a connection is established" "$(cat "$BG_LOG")"
 	sleep 2
 	before=$(memory)
 	echo >&7
-	wait_for 60 said sent || ktap_fail "$3: burst" "$(cat "$BG_LOG")"
+	wait_for 60 said sent || ktap_fail "$3: the burst is sent" "$(cat "$BG_LOG")"
 	sleep 3
 	after=$(memory)
 	exec 7>&-

@@ -17,7 +17,7 @@ traced() {
 
 	for name in "$EVENTS"/*/; do
 		name=$(basename "$name")
-		ktap_check "tracepoint $name" grep -q " $name: " "$1"
+		ktap_check "the tracepoint $name exists" grep -q " $name: " "$1"
 	done
 }
 
@@ -44,10 +44,10 @@ import socket
 socket.socket().connect_ex(("127.0.0.1", 9))'
 	echo 0 > $EVENTS/enable
 	cp /sys/kernel/tracing/trace "$OUT/trace"
-	ktap_is "the tracepoints exist" "$(find $EVENTS -mindepth 1 -type d | wc -l)" 6
+	ktap_is "all tracepoints of the document exist" "$(find $EVENTS -mindepth 1 -type d | wc -l)" 6
 	traced "$OUT/trace"
 else
-	ktap_skip "the tracepoints exist" "the kernel has no tracing"
+	ktap_skip "all tracepoints of the document exist" "the kernel has no tracing"
 fi
 ktap_check "no socket is left" wait_for 20 no_sockets
 ktap_done

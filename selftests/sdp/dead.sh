@@ -31,7 +31,7 @@ dead() {
 	for ns in a b; do
 		"in_$ns" sysctl -q -w net.sdp.fin_timeout=4
 	done
-	in_a sysctl -q -w "${TIMES[@]}" || ktap_fail "$name: settings"
+	in_a sysctl -q -w "${TIMES[@]}" || ktap_fail "$name: the settings are accepted"
 	start_bg b "$@" /usr/bin/python3 "$PROG" server $PORT
 	wait_port b $PORT
 	in_a timeout 150 "$@" /usr/bin/python3 "$PROG" client 10.0.0.2 $PORT va \
@@ -43,7 +43,7 @@ dead() {
 		esac
 		ktap_is "$name: $case" "$err" "$want"
 	done </run/dead
-	ktap_is "$name: all cases" "$(wc -l </run/dead)" $((18 - ${#NOT[@]}))
+	ktap_is "$name: all cases ran" "$(wc -l </run/dead)" $((18 - ${#NOT[@]}))
 	in_a tc qdisc del dev va root 2>/dev/null
 	ktap_is "$name: a signal ends the wait" "$(in_a timeout 60 "$@" /usr/bin/python3 "$PROG" \
 		interrupted 10.0.0.2 $PORT va)" "EINTR goes on"

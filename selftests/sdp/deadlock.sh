@@ -97,9 +97,9 @@ both_write() {
 	fi
 	# two ends that cannot do anything else must not talk about credits
 	if [ "$updates" -le $((data + 50)) ]; then
-		ktap_ok "$what: few credit updates"
+		ktap_ok "$what: few credit updates are sent"
 	else
-		ktap_fail "$what: few credit updates" "$updates, $data messages"
+		ktap_fail "$what: few credit updates are sent" "$updates, $data messages"
 	fi
 	ktap_check "$what: both write $bytes bytes, then both read" \
 		mutual "$buffers" $bytes
@@ -114,7 +114,7 @@ PIECE=4096	# bytes of a send
 port=5100
 # over the verbs link with credits, over the shared link without
 for link in basic enhanced; do
-	ktap_check "$link: link chosen" stack_link $link
+	ktap_check "$link: the connection has this link" stack_link $link
 	for buffers in 0 16384 262144 "${MORE[@]}"; do
 		both_write $link "$buffers" $port
 		port=$((port + 2))
@@ -138,7 +138,7 @@ PIECE=20000
 for pipelined in 0 1; do
 	for ns in a b; do
 		"in_$ns" sysctl -q -w net.sdp.zcopy_threshold=4096 \
-			net.sdp.zcopy_pipelined=$pipelined || ktap_fail "settings"
+			net.sdp.zcopy_pipelined=$pipelined || ktap_fail "the settings are accepted"
 	done
 	for buffers in 16384 262144 "${MORE[@]}"; do
 		tried=$(sdp_counter a tx_srcavail) gave_up=$(sdp_counter a tx_zcopy_cancels)

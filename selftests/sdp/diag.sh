@@ -43,8 +43,8 @@ inodes() {
 
 counter() { "in_$1" sdpstat -s -z --json | jq ".counters.$2"; }
 
-ktap_check "--help works" sdpstat -h
-ktap_check "--version works" sdpstat -V
+ktap_check "sdpstat --help succeeds" sdpstat -h
+ktap_check "sdpstat --version succeeds" sdpstat -V
 ktap_check_fails "an unknown option is refused" sdpstat --nosuch
 ktap_check_fails "an unknown argument is refused" sdpstat nosuch
 ktap_check_fails "a bad interval is refused" sdpstat -i never
@@ -60,8 +60,8 @@ modprobe sdp
 net_up && dev_up hybrid hybrid || exit 1
 ktap_check "the diag module is loaded on demand" in_a sdpstat
 ktap_is "the diag module is loaded" "$(ls -d /sys/module/sdp_diag)" /sys/module/sdp_diag
-ktap_is "no socket: empty list" "$(in_a sdpstat -a | wc -l)" 1
-ktap_is "no socket: valid JSON" "$(in_a sdpstat -a --json)" '{"sockets":[]}'
+ktap_is "without a socket the list is empty" "$(in_a sdpstat -a | wc -l)" 1
+ktap_is "without a socket the JSON is valid" "$(in_a sdpstat -a --json)" '{"sockets":[]}'
 
 # listener, connection, unread data
 act b listen 10.0.0.2 7301 5

@@ -43,7 +43,7 @@ while True:
     except OSError:
         pass'
 wait_for 20 said listening
-ktap_check "the server answers" echoed 1
+ktap_check "the server answers a client" echoed 1
 hold sdp_cm_use_hello kworker asleep=1 ms=60000 || ktap_skip_all "no probes"
 start_bg a timeout 30 sdp-run python3 -c '
 import socket
@@ -54,5 +54,5 @@ destroy_embryos
 hold_end
 wait_for 30 is_gone "$CLIENT"
 ktap_check "the server still answers, ten times" echoed 10
-ktap_check "the device goes" timeout 30 rdma link delete rdb
+ktap_check "the device can be removed" timeout 30 rdma link delete rdb
 ktap_done

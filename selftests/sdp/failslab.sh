@@ -23,7 +23,7 @@ PORT=7700
 
 both() {
 	if ! in_a sysctl -qw "$@" || ! in_b sysctl -qw "$@"; then
-		ktap_fail "settings" "$*"
+		ktap_fail "the settings are accepted" "$*"
 	fi
 }
 

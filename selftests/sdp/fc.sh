@@ -222,13 +222,13 @@ bulk() {
 	case $1 in
 	credit | rdma)
 		if [ "$updates" -gt 0 ] && [ "$updates" -le $most ]; then
-			ktap_ok "$KIND $1: few updates"
+			ktap_ok "$KIND $1: few credit updates are sent"
 		else
-			ktap_fail "$KIND $1: few updates" "$updates, $msgs messages"
+			ktap_fail "$KIND $1: few credit updates are sent" "$updates, $msgs messages"
 		fi
 		;;
 	*)
-		ktap_is "$KIND $1: no credit updates" "$updates" 0
+		ktap_is "$KIND $1: no credit updates are sent" "$updates" 0
 		;;
 	esac
 	stop_bg "$x"

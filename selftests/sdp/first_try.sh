@@ -42,7 +42,7 @@ test_redis() {
 	redis b --bind 127.0.0.1 -::1 --port 6379
 	ktap_is "a server of 127.0.0.1, a client under sdp-run" \
 		"$(in_b sdp-run redis-cli ping 2>&1)" PONG
-	ktap_is "a plain client" "$(in_b redis-cli ping 2>&1)" PONG
+	ktap_is "a client without sdp-run gets an answer" "$(in_b redis-cli ping 2>&1)" PONG
 	stop_bg "$BG_PID"
 	redis b --bind 10.0.0.2 --protected-mode no --port 6379
 	ktap_is "a server of its address: SDP for a client under sdp-run" \
@@ -207,7 +207,7 @@ test_trust() {
 	chmod 777 /usr/lib/sdp
 	ktap_check_fails "sdpctl trust refuses a library that others can replace" sdpctl trust on
 	chmod 755 /usr/lib/sdp
-	ktap_check "sdpctl trust on" sdpctl trust on
+	ktap_check "sdpctl trust on succeeds" sdpctl trust on
 	if [ -z "$WITHOUT" ]; then
 		ktap_is "a trusted library: no warning of TCP" "$(privileged 65534)" 0
 		ktap_is "SDP for a program with file capabilities" "$(privileged_opens)" 1
@@ -216,7 +216,7 @@ test_trust() {
 	ktap_is "SDP for a set-user-ID program" "$(privileged_opens)" 1
 	ktap_is "sdp-run says that a trusted library is silent" "$(in_a setpriv --reuid=65534 \
 		--clear-groups sdp-run -v "$T/prog" -V 2>&1 | grep -c "and is silent")" 1
-	ktap_check "sdpctl trust off" sdpctl trust off
+	ktap_check "sdpctl trust off succeeds" sdpctl trust off
 	ktap_is "TCP without trust" "$(privileged_opens)" 0
 	ktap_is "the library without trust is an ordinary file" "$(stat -c %a /usr/lib/sdp/libsdp.so)" 644
 	stop_bg "$BG_PID"
@@ -232,7 +232,7 @@ test_sdpctl() {
 	ktap_check "sdpctl setup makes the device" in_a sdpctl setup e0
 	ktap_is "sdpctl setup says what is missing" "$(grep -c "e0 has no address" <<<"$KTAP_OUT")" 1
 	ktap_check "sdpctl setup: the device is there" has_device
-	ktap_is "once more: nothing to do" "$(in_a sdpctl setup e0 | head -n 1)" \
+	ktap_is "sdpctl has nothing to do the second time" "$(in_a sdpctl setup e0 | head -n 1)" \
 		"sdpctl: e0 has the RDMA device hyb_e0"
 	ktap_check "sdpctl status works" in_a sdpctl status
 	ip -n a link set e1 netns b name e0

@@ -61,7 +61,7 @@ for run in sdp-run "sdp-run -s"; do
 	# shellcheck disable=SC2086
 	ktap_is "$run: SDP for the group" "$(kind 100 $run)" SDP
 	# shellcheck disable=SC2086
-	ktap_is "$run: TCP for others" "$(kind 50 $run 2>&1 | tail -n 1)" TCP
+	ktap_is "$run: other groups get TCP" "$(kind 50 $run 2>&1 | tail -n 1)" TCP
 done
 
 ktap_is "sdp-run names the sysctl to others" \

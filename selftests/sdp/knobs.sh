@@ -58,7 +58,7 @@ transfer() {
 	PORT=$((PORT + 1))
 	start_bg b sdp-run xfer -s -h $SERVER -p $PORT
 	wait_for 30 said listening
-	ktap_check "$WHAT: $1 bytes" in_a sdp-run xfer -h $SERVER -p $PORT -t 90 -m block \
+	ktap_check "$WHAT: $1 bytes arrive" in_a sdp-run xfer -h $SERVER -p $PORT -t 90 -m block \
 		-n "$1" -d 100000 -w 16384
 	stop_bg "$BG_PID"
 }
@@ -70,10 +70,10 @@ for size in 32768 8192 5000; do
 	set_both rx_buf_size=$size
 	fill 16384
 	ktap_diag "$WHAT: $HELD of $RESERVED bytes held, $MSGS messages"
-	ktap_is "$WHAT: announced" "$RX_SIZE" $((size + 16))
-	ktap_is "$WHAT: whole ones are reserved" $((RESERVED % size)) 0
+	ktap_is "$WHAT: the peer learns the size" "$RX_SIZE" $((size + 16))
+	ktap_is "$WHAT: whole buffers are reserved" $((RESERVED % size)) 0
 	ktap_check "$WHAT: no message is larger" test $((MSGS * size)) -ge "$HELD"
-	ktap_check "$WHAT: no more is held" test "$HELD" -le "$RESERVED"
+	ktap_check "$WHAT: no more than the reserved bytes are held" test "$HELD" -le "$RESERVED"
 	transfer 1000000
 done
 set_both rx_buf_size=32768
@@ -88,11 +88,11 @@ for merge in -1 2048; do
 	merged=$(($(sdp_counter b rx_merged) - was))
 	ktap_diag "$WHAT: $MSGS messages, $merged merged"
 	if [ $merge = -1 ]; then
-		ktap_is "$WHAT: none is merged" $merged 0
+		ktap_is "$WHAT: no message is merged" $merged 0
 		few=$MSGS
 	else
-		ktap_check "$WHAT: they are merged" test $merged -gt 0
-		ktap_check "$WHAT: more are taken" test "$MSGS" -gt "$few"
+		ktap_check "$WHAT: messages are merged" test $merged -gt 0
+		ktap_check "$WHAT: more messages are accepted" test "$MSGS" -gt "$few"
 	fi
 done
 set_both credit_join=1
@@ -108,8 +108,8 @@ for update in third half each; do
 	UPDATES[$update]=$(($(sdp_counter b tx_credit_updates) - was))
 done
 ktap_diag "updates: ${UPDATES[half]} by half, ${UPDATES[third]} by third, ${UPDATES[each]} each"
-ktap_check "fewest updates by half" test "${UPDATES[half]}" -lt "${UPDATES[each]}"
-ktap_check "most of them each" test "${UPDATES[third]}" -lt "${UPDATES[each]}"
+ktap_check "credit_update half sends fewer updates than each" test "${UPDATES[half]}" -lt "${UPDATES[each]}"
+ktap_check "credit_update third sends fewer updates than each" test "${UPDATES[third]}" -lt "${UPDATES[each]}"
 set_both credit_update=third
 
 set_both flow_control=vwin
@@ -125,7 +125,7 @@ for posted in 8 1 32; do
 	# the message that opens the connection may be among them
 	credits=$(established a .tx_credits)
 	ktap_diag "$WHAT: $credits more may be sent"
-	ktap_check "$WHAT: so many may be sent at a time" \
+	ktap_check "$WHAT: this many messages may be sent at a time" \
 		test $((posted - credits)) -ge 0 -a $((posted - credits)) -le 1
 	stop_bg "$BG_PID"
 	stop_bg $server

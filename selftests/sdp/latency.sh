@@ -47,12 +47,12 @@ traffic "off"
 ktap_is "no send is timed" "$SENDS" 0
 in_a sysctl -qw net.sdp.tx_latency=1
 traffic "on"
-ktap_check "sends are timed" [ "$SENDS" -gt 1 ]
+ktap_check "the latency of sends is measured" [ "$SENDS" -gt 1 ]
 ktap_is "another namespace times none" "$(timed b)" "0 0"
 
 ktap_check "packets take 20 ms" in_a tc qdisc add dev va root netem delay 20ms
 traffic "with delay"
-ktap_check "sends are timed" [ "$SENDS" -gt 1 ]
+ktap_check "the latency of sends is measured" [ "$SENDS" -gt 1 ]
 ktap_is "no send is acknowledged before 20 ms" "$SOON" 0
 in_a tc qdisc del dev va root
 
@@ -62,7 +62,7 @@ for policy in credit rdma vwin; do
 		continue
 	}
 	traffic "$policy"
-	ktap_check "$policy: sends are timed" [ "$SENDS" -gt 1 ]
+	ktap_check "$policy: the latency of sends is measured" [ "$SENDS" -gt 1 ]
 done
 in_a sysctl -qw net.sdp.tx_latency=0
 traffic "off again"

@@ -56,7 +56,7 @@ except OSError as e:
 on_lo() {
 	local before server
 
-	dev_up hybrid hybrid || { ktap_skip "device on lo" "no device"; return; }
+	dev_up hybrid hybrid || { ktap_skip "a device on lo serves loopback addresses" "no device"; return; }
 	ktap_check "sdpctl makes a device on lo" in_a sdpctl setup lo
 	ktap_check "sdpctl makes a device on lo of another namespace" in_b sdpctl setup lo
 	in_a /usr/bin/python3 "$PROG" lo "$@" >/run/tcp

@@ -42,7 +42,7 @@ ends() {
 	wait_for 60 said listening "$SERVER" || ktap_fail "the server listens" "$(cat "$SERVER")"
 	start_bg a python3 "$HERE/mem.py" "$2" 10.0.0.2 $PORT "$1" "$DIR"
 	CLIENT=$BG_LOG
-	wait_for 120 said accepted "$SERVER" || ktap_fail "connections" "$(cat "$CLIENT")"
+	wait_for 120 said accepted "$SERVER" || ktap_fail "the connections are established" "$(cat "$CLIENT")"
 }
 
 # full WHAT: the connections, whose reader waits; sets FULL to the pages
@@ -94,14 +94,14 @@ ktap_is "nothing has changed" "$(sysctl -n net.sdp.mem | tr '\t' ' ')" "$before"
 full "the default"
 ktap_check "the default: much more than the limit that follows" \
 	[ "$FULL" -gt $((MOST + LIMIT / 2)) ]
-ktap_is "the default: nothing is refused" "$(total mem_limit)" 0
+ktap_is "with the default limit nothing is refused" "$(total mem_limit)" 0
 all_read "the default"
 
 defer sysctl -qw net.sdp.mem="$before"
 sysctl -qw net.sdp.mem="$((LIMIT / 4)) $((LIMIT / 2)) $LIMIT"
 full "low limit"
 ktap_check "low limit: memory stays below it" [ "$FULL" -le "$MOST" ]
-ktap_check "low limit: that is counted" [ "$(total mem_limit)" -gt 0 ]
+ktap_check "low limit: the refusals are counted" [ "$(total mem_limit)" -gt 0 ]
 ktap_check "low limit: poll() does not say that there is room" \
 	[ "$(sed -n 's/^full, for nothing: //p' "$CLIENT")" -lt $((COUNT * 20)) ]
 ktap_is "low limit: /proc/net/protocols says that memory is short" \
@@ -110,8 +110,8 @@ ktap_is "low limit: /proc/net/protocols says that memory is short" \
 # with what each may have in any case
 sysctl -qw net.sdp.mem="1 1 1"
 limited=$(total mem_limit)
-ktap_is "one more: is refused" "$(connect_one)" ENOBUFS
-ktap_check "one more: that is counted" [ "$(total mem_limit)" -gt "$limited" ]
+ktap_is "one more connection is refused" "$(connect_one)" ENOBUFS
+ktap_check "one more connection: the refusal is counted" [ "$(total mem_limit)" -gt "$limited" ]
 all_read "low limit"
 
 # filled CLIENT: nothing more is taken, or all of it has been
@@ -132,7 +132,7 @@ hoard() {
 	ends "$HOARD" send
 	HOARD_DIR=$DIR HOARD_SERVER=$SERVER
 	touch "$DIR/fill"
-	ktap_check "$1: others hold memory" wait_for 200 filled "$CLIENT"
+	ktap_check "$1: other connections hold memory" wait_for 200 filled "$CLIENT"
 	HELD=
 	wait_for 20 settled
 	ktap_check "$1: the kernel counts it: $HELD pages" [ "$HELD" -gt $((2 * SLACK)) ]
@@ -151,7 +151,7 @@ answers() {
 	sysctl -qw net.sdp.mem="$before"
 	hoard "$1"
 	ends 1 both
-	[ "$2" = 0 ] || ktap_check "$1: memory is charged" [ "$(pages)" -ge $((HELD + $2)) ]
+	[ "$2" = 0 ] || ktap_check "$1: memory is charged to the account" [ "$(pages)" -ge $((HELD + $2)) ]
 	sysctl -qw net.sdp.mem="1 1 1"
 	touch "$DIR/fill"
 	ktap_check "$1: a server that does not read yet sends all" \

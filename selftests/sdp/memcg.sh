@@ -42,7 +42,7 @@ link() {
 	program connect $COUNT $COUNT
 	BEFORE=$(charged serve)
 	before=$(charged connect)
-	ktap_check "$1: $COUNT connections" connected
+	ktap_check "$1: $COUNT connections are established" connected
 	grown serve "$2" "$1: the program that accepts is charged"
 	BEFORE=$before
 	grown connect "$3" "$1: the program that connects is charged"

@@ -43,14 +43,14 @@ cost() {
 	program serve "$COUNT" "$FULL" "$2"
 	program connect "$COUNT" "$FULL" "$2"
 	FREE=$(free_kb) BEFORE=$(($(charged serve) + $(charged connect)))
-	ktap_check "$1: $COUNT connections" connected
+	ktap_check "$1: $COUNT connections are established" connected
 	sleep 5
 	idle=$(used)
 	ktap_diag "$1: idle, an end: $((idle / COUNT / 2)) used; all: $idle used," \
 		"$(both) charged, memory.current of the server: $(current)"
 	is_debug || ktap_check "$1: an idle end takes at most ${LIMIT[$1]} KiB" \
 		[ $((idle / COUNT / 2)) -le "${LIMIT[$1]}" ]
-	ktap_check "$1: $FULL are full" filled
+	ktap_check "$1: the buffers of $FULL connections are full" filled
 	sleep 5
 	full=$(used)
 	ktap_diag "$1: unread, a connection: $(((full - idle) / FULL)) used; all: $full used," \

@@ -15,7 +15,7 @@ SERVER=10.0.0.2
 SOON=$(scaled 20 60)	# seconds by which a program has to notice
 
 up() {
-	dev_up hybrid hybrid || ktap_fail "devices"
+	dev_up hybrid hybrid || ktap_fail "the devices are set up"
 	modprobe -q sdp
 	in_a sysctl -q -w "net.sdp.flow_control=$POLICY"
 	in_b sysctl -q -w "net.sdp.flow_control=$POLICY"
@@ -28,7 +28,7 @@ load() {
 	wait_for 20 said listening
 	start_bg a sdp-run xfer -h "$SERVER" -p 5010 -n 100G -d 100G -C 4 -t 300
 	XC=$BG_PID XC_LOG=$BG_LOG
-	wait_for 20 sending || ktap_fail "load" "$(cat "$BG_LOG")" "$(in_a sdpstat -e)"
+	wait_for 20 sending || ktap_fail "the load is started" "$(cat "$BG_LOG")" "$(in_a sdpstat -e)"
 }
 
 # sending: all of them, by this flow control
@@ -45,9 +45,9 @@ ended() { ! kill -0 "$1" 2>/dev/null; }
 # transfer works on a new set-up
 after() {
 	if wait_for "$SOON" ended "$XC"; then
-		ktap_ok "$1: the clients notice"
+		ktap_ok "$1: the clients get an error"
 	else
-		ktap_fail "$1: the clients notice" "$(in_a sdpstat -a -e)"
+		ktap_fail "$1: the clients get an error" "$(in_a sdpstat -a -e)"
 	fi
 	stop_bg "$XC"
 	stop_bg "$XS"
@@ -61,7 +61,7 @@ again() {
 	start_bg b sdp-run xfer -s -h "$SERVER" -p 5010
 	XS=$BG_PID
 	wait_for 20 said listening
-	ktap_check "$1: works again" in_a sdp-run xfer -h "$SERVER" -p 5010 \
+	ktap_check "$1: a transfer works again" in_a sdp-run xfer -h "$SERVER" -p 5010 \
 		-n 1M -d 1M -t 60
 	stop_bg "$XS"
 	ktap_check "$1: no socket is left" wait_for "$SOON" no_sockets
@@ -171,7 +171,7 @@ held() {
 	PINNED=$(pinned)
 	for ns in a b; do
 		"in_$ns" sysctl -qw net.sdp.zcopy_wait=60000000 \
-			net.sdp.zcopy_threshold=65536 || ktap_fail "settings"
+			net.sdp.zcopy_threshold=65536 || ktap_fail "the settings are accepted"
 	done
 	[ -p /tmp/misuse.fifo ] || mkfifo /tmp/misuse.fifo
 	case $1 in
@@ -196,7 +196,7 @@ held() {
 	ip netns del b
 	kill_tree "$XC"
 	kill_tree "$XS"
-	ktap_check "$desc: all is released" wait_for "$SOON" none_pinned
+	ktap_check "$desc: all memory is released" wait_for "$SOON" none_pinned
 	ktap_check "$desc: the devices can be removed" wait_for "$SOON" no_links
 	net_down
 	again "$desc"

@@ -28,7 +28,7 @@ hits() { awk '$1 == "max" { print $2 }' $BOX/memory.events; }
 
 both() {
 	if ! in_a sysctl -qw "$@" || ! in_b sysctl -qw "$@"; then
-		ktap_fail "settings" "$*"
+		ktap_fail "the settings are accepted" "$*"
 	fi
 }
 
@@ -55,7 +55,7 @@ short() {
 	fi
 	echo max >$BOX/memory.max
 	# shellcheck disable=SC2086
-	ktap_check "$what: works again" in_a timeout 60 $client $PORT
+	ktap_check "$what: a transfer works again" in_a timeout 60 $client $PORT
 	stop_bg "$BG_PID"
 	ktap_check "$what: no socket is left" wait_for 20 no_sockets
 	ktap_check "$what: no page is pinned" wait_for 20 none_pinned

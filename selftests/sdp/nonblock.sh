@@ -65,7 +65,7 @@ test_lost() {
 	ktap_is "siw: a user has 256 attempts that block" \
 		"$(tail -n 1 "$BG_LOG")" "held 256 EAGAIN"
 	MANY=$BG_PID
-	ktap_is "siw: others connect meanwhile" "$(run works)" \
+	ktap_is "siw: other programs connect meanwhile" "$(run works)" \
 		"EINPROGRESS connected same name x"
 	background a lost E
 	ktap_is "siw: connect() to a host that does not answer goes on" \
@@ -74,7 +74,7 @@ test_lost() {
 		in_a timeout 60 rdma link delete rda
 	stop_bg "$BG_PID"
 	stop_bg "$MANY"
-	ktap_check "siw: the threads end" wait_for 20 threads_ended
+	ktap_check "siw: the threads that connect end" wait_for 20 threads_ended
 }
 
 threads_ended() { ! grep -qx sdp_connect /proc/[0-9]*/comm; }

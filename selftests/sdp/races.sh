@@ -121,7 +121,7 @@ race() {
 	kill_tree "$CLIENT" 2>/dev/null
 	[ "$2" = namespace ] || stop_bg "$SERVER"
 	ktap_check "$1, $2: nothing is left" wait_for 60 gone "$2"
-	ktap_check "$1, $2: the devices go" timeout 60 sh -c \
+	ktap_check "$1, $2: the devices can be removed" timeout 60 sh -c \
 		"rdma link delete rda; rdma link delete rdb; ! rdma link | grep -q rd[ab]"
 	net_down
 }

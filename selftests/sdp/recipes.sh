@@ -19,13 +19,13 @@ T=$(mktemp -d /run/recipes.XXXXXX)
 defer rm -rf "$T"
 SAID=$T/said
 
-# shown: all of them
+# shown: all of them, as lines NAME COMMAND
 shown() {
 	local f
 
 	for f in "$DOC"/*.rst; do
-		in_document "$f"
-	done | grep -E '^(perf|bpftrace) '
+		in_document "$f" | grep -E '^(perf|bpftrace) ' | sed "s|^|$(basename "$f" .rst) |"
+	done
 }
 
 terminates() { awk '{ n += $1 } END { print n }' \
@@ -114,21 +114,40 @@ wanted() {
 	esac
 }
 
-# recipe COMMAND
-recipe() {
+# title COMMAND: what the document says that it shows
+title() {
 	case $1 in
-	perf\ trace* | bpftrace*) ktap_check "$1" watch "$1" ;;
-	*) ktap_check "$1" bench "$1" ;;
+	"perf trace "*rdma_stack:*) echo "changes of RDMA devices" ;;
+	*hyb_terminate_*) echo "the life of connections, and why one breaks" ;;
+	*hyb_off_resync*) echo "the loss of the stream by the NIC" ;;
+	*hyb_fpdu_tx*) echo "FPDUs per queue pair and operation" ;;
+	*hnic_fpdu_rx*) echo "the packets that get a verdict" ;;
+	"perf stat "*) echo "the processor time of the whole machine" ;;
+	"perf record "*) echo "the number of samples" ;;
+	"perf report "*) echo "the functions of the kernel" ;;
+	"perf script "*) echo "a flame graph" ;;
+	*) echo "a line of its own" ;;
 	esac
-	ktap_check "${1%% -*} shows $(wanted "$1")" grep -Eq "$(wanted "$1")" "$SAID" ||
-		ktap_diag "$(head -n 40 "$SAID")"
+}
+
+# recipe DOCUMENT COMMAND
+recipe() {
+	local name tool=${2%% [-|]*}
+
+	name="$1: $tool for $(title "$2")"
+	case $2 in
+	perf\ trace* | bpftrace*) ktap_check "$name runs" watch "$2" ;;
+	*) ktap_check "$name runs" bench "$2" ;;
+	esac || ktap_diag "$2"
+	ktap_check "$1: $tool shows $(title "$2")" grep -Eq "$(wanted "$2")" "$SAID" ||
+		ktap_diag "wanted: $(wanted "$2")" "$(head -n 40 "$SAID")"
 }
 
 start
 start_bg b sdpbench -s
 wait_port b 7471
-while read -r command; do
-	recipe "$command"
+while read -r document command; do
+	recipe "$document" "$command"
 done < <(shown)
 ktap_check "the documents show nine recipes" [ "$KTAP_N" -eq 18 ]
 ktap_done

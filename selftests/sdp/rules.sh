@@ -188,7 +188,7 @@ test_programs() {
 		"$(grown b passive_opens talk 7005 "sdp-run -c $CONF")" 0
 	ktap_check "the data arrives" cmp "$T/data" "$T/got"
 	conf "use sdp client * *:*"
-	ktap_is "client: SDP only" "$(grown a tcp_connects talk 7004 "")" 0
+	ktap_is "the client uses SDP only" "$(grown a tcp_connects talk 7004 "")" 0
 	ktap_check_fails "client: SDP only, no data arrives" cmp "$T/data" "$T/got"
 }
 

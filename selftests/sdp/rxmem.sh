@@ -41,7 +41,7 @@ short() { [ "$(sdp_counter a rx_no_mem)" -ge 8 ]; }
 inject 100
 defer inject 0
 touch $GO
-ktap_check "memory is short" wait_for 60 short
+ktap_check "memory for receives is short" wait_for 60 short
 ktap_check "what has come is not all" [ "$(grep -c right "$BG_LOG")" = 0 ]
 inject 0
 ktap_check "all data arrives" wait_for 60 said right

@@ -79,7 +79,7 @@ kind() {
 		open=$n
 		COSTS+=("$EACH")
 	done
-	ktap_ok "$1: connections beside $n: ${COSTS[*]} us"
+	ktap_ok "$1: connections beside $n take ${COSTS[*]} us"
 	tell touch 0 "$n" && tell open $ACTIVE && busy "$1" "$n"
 	ktap_check "$1: the idle connections still work" tell touch 0 "$n"
 	ktap_check "$1: all connections end" tell close 0 $((n + ACTIVE))

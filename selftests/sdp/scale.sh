@@ -250,7 +250,7 @@ ktap_is "a full backlog refuses requests" "$REPLY" \
 ktap_is "a refused request is counted in listen_drops" $(($(sdp_counter b listen_drops) - drops)) 1
 pkill -CONT -f "sdp-scale serve"
 # requests in the queue are gone with the client
-ktap_check "the queue empties" wait_for 30 no_queue_pairs
+ktap_check "the accept queue empties" wait_for 30 no_queue_pairs
 client
 does "connections are accepted again" open 5
 does "all of these connections work" touch 0 5

@@ -165,7 +165,7 @@ print(\"all\")
 	exec 7>/run/shared-scale
 	wait_for 30 said listening
 	start_bg a sdp-actions connect $SERVER 7594 send 8000000 pause
-	ktap_check "a connection" wait_for 30 said accepted "$scale_log"
+	ktap_check "a connection is established" wait_for 30 said accepted "$scale_log"
 	scale=$(in_b sysctl -n net.ipv4.tcp_adv_win_scale)
 	in_b sysctl -qw net.ipv4.tcp_adv_win_scale=-16
 	echo >&7

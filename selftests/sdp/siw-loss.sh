@@ -14,7 +14,7 @@ dev_up siw siw || ktap_skip_all "no siw"
 modprobe -q sdp
 for ns in a b; do
 	"in_$ns" sysctl -q -w net.sdp.rx_bufs_max=256 net.sdp.signal_every=32 \
-		net.sdp.rx_bufs_min=90 || ktap_fail "settings of $ns"
+		net.sdp.rx_bufs_min=90 || ktap_fail "the settings of $ns are accepted"
 done
 in_a tc qdisc add dev va root netem delay 5ms loss 0.5%
 in_b tc qdisc add dev vb root netem delay 5ms

@@ -179,6 +179,6 @@ ktap_is "sockets or queue pairs that stayed, devices that did not go or come" $B
 n=${#FREE[@]}
 grown=$(($(most 1 $((1 + n / 2))) - $(most $((n / 2)) "$n")))
 ktap_check "memory does not grow: $grown KiB" test "$n" -ge 3 -a "$grown" -le $GROWTH
-ktap_check "the devices go" sh -c "rdma link delete rda && rdma link delete rdb"
-ktap_check "the modules go" wait_for 20 modprobe -r sdp_diag sdp iwarp_hybrid
+ktap_check "the devices can be removed" sh -c "rdma link delete rda && rdma link delete rdb"
+ktap_check "the modules can be removed" wait_for 20 modprobe -r sdp_diag sdp iwarp_hybrid
 ktap_done

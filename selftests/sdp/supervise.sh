@@ -39,14 +39,14 @@ echo_over() {
 }
 
 # told WHAT PATTERN: a line of the last program
-told() { ktap_is "$1: it is said" "$(grep -c "$2" <<<"$SAID")" 1; }
+told() { ktap_is "$1: the program's output says so" "$(grep -c "$2" <<<"$SAID")" 1; }
 
 test_static() {
 	echo_over "sdp-run" 7301
-	ktap_is "preloaded: TCP" "$IS_SDP $RC" "no 0"
+	ktap_is "preloaded: the program uses TCP" "$IS_SDP $RC" "no 0"
 	told "preloaded" "statically linked: .* remain TCP without -s"
 	echo_over "sdp-run -s" 7302
-	ktap_is "supervised: SDP" "$IS_SDP $RC" "yes 0"
+	ktap_is "supervised: the program uses SDP" "$IS_SDP $RC" "yes 0"
 	ktap_is "supervised: no message is printed" "$(grep -c sdp-run <<<"$SAID")" 0
 	ktap_check "the supervisors have ended" wait_for 20 no_supervisors
 	ktap_check "no socket is left" wait_for 20 no_sockets
@@ -55,7 +55,7 @@ test_static() {
 # an ordinary user may do it, too; no more privileges from there on
 test_user() {
 	echo_over "setpriv --reuid=65534 --clear-groups sdp-run -s" 7303
-	ktap_is "supervised by a non-root user: SDP" "$IS_SDP $RC" "yes 0"
+	ktap_is "supervised by a non-root user: the program uses SDP" "$IS_SDP $RC" "yes 0"
 	cp /bin/ls "$T/suid"
 	chmod 4755 "$T" "$T/suid"
 	SAID=$(setpriv --reuid=65534 --clear-groups sdp-run -s "$T/suid" 2>&1)

@@ -27,7 +27,7 @@ links() {
 	for case in waitall splice; do
 		ktap_is "$1: $case" "$(urgent 257 $case)" "$STOPS"
 	done
-	ktap_is "$1: stress" "$(urgent 257 stress)" "0 wrong of 2000"
+	ktap_is "$1: the stress test succeeds" "$(urgent 257 stress)" "0 wrong of 2000"
 	hold sdp_sock_oob_pres "" ms=2000 || { ktap_skip "$1: held" "no probes"; return; }
 	ktap_is "$1: a reader while the mark is set" "$(urgent 257 held)" "$STOPS"
 	hold_end

@@ -109,7 +109,7 @@ begin() {
 	SEEN=$(sdp_counter b tx_sinkavail)
 	start_bg a sdp-zcopy -n 9000000 -w 300000 -L 400 "$@" $SERVER $PORT
 	CLIENT=$BG_PID
-	ktap_check "the reader waits" wait_for 30 offered
+	ktap_check "the reader waits for data" wait_for 30 offered
 }
 
 cancelled() { [ "$(sdp_counter b tx_sink_cancels)" -eq $((CANCELS + 1)) ]; }

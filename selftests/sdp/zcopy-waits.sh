@@ -106,13 +106,13 @@ pair() {
 	start_bg a sh -c 'exec /usr/bin/python3 /run/waits.py "$@" </run/waits' x \
 		"$3" "$SERVER" "$PORT"
 	exec 7>/run/waits
-	wait_for 30 said connected || ktap_fail "a connection" "$(cat "$BG_LOG")"
+	wait_for 30 said connected || ktap_fail "a connection is established" "$(cat "$BG_LOG")"
 }
 
 pair 7801 serve send
 echo >&7
 ktap_check "the sender advertises its memory" wait_for 30 advertised a
-ktap_check "packets are lost" cut_off
+ktap_check "all packets are dropped from now on" cut_off
 ends "a send with SO_SNDTIMEO whose peer gives no answer"
 exec 7>&-
 joined
@@ -120,7 +120,7 @@ stop_bg "$OTHER"
 
 # packets in flight are no progress for ever
 pair 7804 serve send
-ktap_check "packets are lost" cut_off
+ktap_check "all packets are dropped from now on" cut_off
 echo >&7
 ends "a send with SO_SNDTIMEO whose advertisement is lost"
 exec 7>&-
@@ -130,7 +130,7 @@ stop_bg "$OTHER"
 in_b sysctl -qw net.sdp.zcopy_wait=60000000
 pair 7802 push take
 ktap_check "the peer advertises its memory" wait_for 30 advertised b
-ktap_check "packets are lost" cut_off
+ktap_check "all packets are dropped from now on" cut_off
 echo >&7
 ends "a receive with SO_RCVTIMEO whose RDMA Read gets no answer"
 exec 7>&-
@@ -149,7 +149,7 @@ if hold unpin_user_pages_dirty_lock reader asleep=1 ms=100000; then
 	# shellcheck disable=SC2016
 	start_bg a sh -c 'exec /run/reader /run/waits.py take "$@" </run/waits' x $SERVER $PORT
 	exec 7>/run/waits
-	wait_for 30 said connected || ktap_fail "a connection" "$(cat "$BG_LOG")"
+	wait_for 30 said connected || ktap_fail "a connection is established" "$(cat "$BG_LOG")"
 	echo >&7
 	ktap_check "a reader waits for a page" wait_for 30 is_held
 	start_bg a rdma link delete rda

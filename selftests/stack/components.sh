@@ -27,7 +27,7 @@ dev_up hybrid siw
 ktap_check "hybrid has the attribute" attribute rda
 ktap_is "hybrid registers a table" "$(of rda source)" provider
 ktap_is "hybrid without an offloading NIC: CRC on the host" "$(of rda crc)" host
-ktap_is "siw is known" "$(attribute rdb | tr '\n' ' ')" \
+ktap_is "the components of siw are known" "$(attribute rdb | tr '\n' ' ')" \
 	"crc host demux host markers absent flow_control host buffering host ordering host reliability host coalescing absent shared_link no source driver "
 ktap_is "all users can read the attribute" "$(stat -c %a /sys/class/infiniband/rda/hybrid/components /sys/class/infiniband/rdb/hybrid/components | tr '\n' ' ')" "444 444 "
 ktap_check "other attributes of hybrid are still there" test -e /sys/class/infiniband/rda/hybrid/crc
@@ -38,11 +38,11 @@ ktap_check "sdpstat stack lists both" in_a sdpstat stack
 ktap_is "... and nothing else" "$(in_a sdpstat stack -j | jq -r .device | sort | tr '\n' ' ')" "rda rdb "
 ktap_check "attribute and netlink agree, hybrid" same rda
 ktap_check "attribute and netlink agree, siw" same rdb
-ktap_check_fails "no such device" in_a sdpstat stack nosuch
+ktap_check_fails "a device that does not exist is an error" in_a sdpstat stack nosuch
 ktap_is "the message has the reason" "$KTAP_OUT" "sdpstat: nosuch: no such device in this network namespace"
 ktap_check_fails "no such queue pair" in_a sdpstat stack rda 0xabcdef
 ktap_is "the message has the reason" "$KTAP_OUT" "sdpstat: rda: the device has no such queue pair"
-ktap_check_fails "wrong use" in_a sdpstat stack rda x
+ktap_check_fails "wrong options are an error" in_a sdpstat stack rda x
 ktap_check "no privilege is needed" in_a setpriv --reuid 65534 sdpstat stack rda
 
 # ---- one queue pair
@@ -102,9 +102,9 @@ ktap_check "the directory is removed with the module" test ! -e /sys/class/infin
 modprobe rdma_stack
 dev_down
 if dev_up rxe rxe; then
-	ktap_is "rxe is known" "$(of rda crc) $(of rda markers) $(of rda source)" \
+	ktap_is "the components of rxe are known" "$(of rda crc) $(of rda markers) $(of rda source)" \
 		"host absent driver"
 else
-	ktap_skip "rxe is known" "no such device"
+	ktap_skip "the components of rxe are known" "a device that does not exist is an error"
 fi
 ktap_done

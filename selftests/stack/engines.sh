@@ -30,7 +30,7 @@ QP=$(qps)
 # called WHAT MASK "CALLS": engines are switched, and that comes of it
 called() {
 	kt_do a "$1" engines va "$2"
-	ktap_is "$1: calls" "$(sed -n 's/^ok //p;q' "$KT/results")" "$3"
+	ktap_is "$1: the driver counts these calls" "$(sed -n 's/^ok //p;q' "$KT/results")" "$3"
 }
 called "none" 0 "0 added, 0 updates, 0 deleted"
 called "all" 1f "1 added, 0 updates, 0 deleted"

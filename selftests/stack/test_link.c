@@ -86,7 +86,7 @@ static void st_case_header(struct st_pair *p)
 	int err;
 
 	err = st_reserve(a, 0, &tx);
-	kt_ok(!err && !tx.nr && !tx.len, "reservation of nothing: %d", err);
+	kt_ok(!err && !tx.nr && !tx.len, "a reservation of 0 bytes succeeds: %d", err);
 	if (!err)
 		st_commit(a, &tx, 0, 0);
 	st_same(a, b, "a message of the header alone");
@@ -101,11 +101,11 @@ static void st_case_header(struct st_pair *p)
 	}
 	st_same(a, b, "a reservation of which a part was used");
 	err = a->link->tx_reserve(a->qp, 1, RDMA_STACK_TX_HDR + 1, &tx);
-	kt_ok(err == -EINVAL, "a header that is too long: %d", err);
+	kt_ok(err == -EINVAL, "a header that is too long is refused: %d", err);
 	if (!err)
 		a->link->tx_abort(a->qp, &tx);
 	err = a->link->tx_reserve(a->qp, 1, 0, &tx);
-	kt_ok(err == -EINVAL, "no header: %d", err);
+	kt_ok(err == -EINVAL, "a reservation without a header is refused: %d", err);
 	if (!err)
 		a->link->tx_abort(a->qp, &tx);
 }
@@ -118,18 +118,18 @@ static void st_case_open(struct st_pair *p)
 	int err;
 
 	err = st_open(a);
-	kt_ok(err == -EBUSY, "open twice: %d", err);
+	kt_ok(err == -EBUSY, "a second open() is refused: %d", err);
 	err = st_open(b);
-	kt_ok(!err, "open in full operation: %d", err);
+	kt_ok(!err, "open() in full operation succeeds: %d", err);
 	err = st_open(b);
-	kt_ok(err == -EBUSY, "open twice in full operation: %d", err);
+	kt_ok(err == -EBUSY, "a second open() in full operation is refused: %d", err);
 	st_send(a, 5000, 0);
 	st_same(a, b, "messages arrive");
 	st_send(b, 5000, 0);
 	st_same(b, a, "and back");
 	st_close(b);
 	err = b->link->open(qp, &st_ulp, b);
-	kt_ok(err == -EBUSY, "open what was closed: %d", err);
+	kt_ok(err == -EBUSY, "open() after close() is refused: %d", err);
 }
 
 static void st_case_delivered(struct st_pair *p)
@@ -144,7 +144,7 @@ static void st_case_delivered(struct st_pair *p)
 	err = err ?: p->env->received(p);
 	kt_ok(!err, "a receive takes the first message: %d", err);
 	err = st_open(b);
-	kt_ok(err == -EBUSY, "open when one was delivered: %d", err);
+	kt_ok(err == -EBUSY, "open() after a delivered message is refused: %d", err);
 }
 
 static void st_case_ended(struct st_pair *p)
@@ -153,7 +153,7 @@ static void st_case_ended(struct st_pair *p)
 
 	p->env->down(p);
 	err = st_open(&p->end[1]);
-	kt_ok(err == -ENOTCONN, "open after the end: %d", err);
+	kt_ok(err == -ENOTCONN, "open() after the end is refused: %d", err);
 }
 
 static void st_case_busy(struct st_pair *p)
@@ -163,17 +163,18 @@ static void st_case_busy(struct st_pair *p)
 	u32 calls;
 	int err;
 
-	kt_ok(p->early == -ENOTCONN, "before full operation: %d", p->early);
+	kt_ok(p->early == -ENOTCONN, "a reservation before full operation is refused: %d",
+	      p->early);
 	err = st_append(a, 100, ST_BIG, &tx);
-	kt_ok(err == -ENOENT, "append to nothing: %d", err);
+	kt_ok(err == -ENOENT, "there is no message to append to at first: %d", err);
 	if (st_reserve(a, 3000, &tx)) {
-		kt_ok(false, "reserve");
+		kt_ok(false, "a reservation succeeds");
 		return;
 	}
 	err = st_reserve(a, 10, &tx2);
-	kt_ok(err == -EBUSY, "reserve in a reservation: %d", err);
+	kt_ok(err == -EBUSY, "a second reservation is refused: %d", err);
 	err = st_append(a, 10, ST_BIG, &tx2);
-	kt_ok(err == -EBUSY, "append in a reservation: %d", err);
+	kt_ok(err == -EBUSY, "an append during a reservation is refused: %d", err);
 	calls = b->calls;
 	memset(tx.seg[0].data, 0xff, tx.seg[0].len);
 	a->link->tx_abort(a->qp, &tx);
@@ -196,7 +197,7 @@ static void st_case_append(struct st_pair *p)
 	seq = a->tx_seq;
 	end = a->tx_end;
 	err = st_append(a, 500, len, &tx);
-	kt_ok(err == -ENOENT, "append to a message at its limit: %d", err);
+	kt_ok(err == -ENOENT, "a message at its limit is closed to appends: %d", err);
 	err = st_append(a, 500, len + 300, &tx);
 	kt_ok(!err && tx.msg_len == len && tx.len == 300,
 	      "append up to the limit: %d, %u bytes", err, tx.len);
@@ -208,9 +209,9 @@ static void st_case_append(struct st_pair *p)
 	err = st_append(a, 5000, ST_BIG, &tx);
 	if (!err)
 		a->link->tx_abort(a->qp, &tx);
-	kt_ok(!err && a->tx_seq == seq, "append, abort: %d", err);
+	kt_ok(!err && a->tx_seq == seq, "an append can be aborted: %d", err);
 	err = st_append(a, 0, 1, &tx);
-	kt_ok(!err && !tx.len, "append nothing: %d", err);
+	kt_ok(!err && !tx.len, "an append of 0 bytes succeeds: %d", err);
 	if (!err)
 		st_commit(a, &tx, 0, ST_APPEND | RDMA_STACK_TX_SOLICITED);
 	err = st_append(a, 3000, ST_BIG, &tx);
@@ -219,7 +220,7 @@ static void st_case_append(struct st_pair *p)
 		st_commit(a, &tx, 999, ST_APPEND | RDMA_STACK_TX_CLOSE);
 	}
 	err = st_append(a, 10, ST_BIG, &tx);
-	kt_ok(err == -ENOENT, "append to a closed message: %d", err);
+	kt_ok(err == -ENOENT, "an append to a closed message is refused: %d", err);
 	len = a->msg_len;
 	st_send(a, 10, 0);
 	st_resume(b);
@@ -259,7 +260,7 @@ static void st_case_path(struct st_pair *p)
 	     a->link->tx_acked(a->qp) != a->link->tx_sent(a->qp); i++)
 		msleep(20);
 	if (st_reserve(a, 5000, &tx)) {
-		kt_ok(false, "reserve");
+		kt_ok(false, "a reservation succeeds");
 		return;
 	}
 	p->env->path(p, 2);
@@ -316,7 +317,7 @@ static void st_case_more(struct st_pair *p)
 	err = st_append(a, 0, ST_BIG, &tx);
 	if (!err)
 		st_commit(a, &tx, 0, ST_APPEND);
-	kt_ok(!err || err == -ENOENT, "push what was held back: %d", err);
+	kt_ok(!err || err == -ENOENT, "a push releases delayed data: %d", err);
 	st_same(a, b, "delayed data arrives");
 	st_send(a, 100, RDMA_STACK_TX_MORE);
 	st_send(a, 100, 0);
@@ -331,7 +332,7 @@ static void st_case_notify(struct st_pair *p)
 
 	st_send(a, 100, 0);
 	st_arrived(a, b);
-	kt_ok(!a->link->tx_notify(a->qp, a->tx_end), "acknowledged already");
+	kt_ok(!a->link->tx_notify(a->qp, a->tx_end), "no notice comes for acknowledged data");
 	if (!st_shut(a, b))
 		return;
 	before = READ_ONCE(a->spaces);
@@ -341,8 +342,8 @@ static void st_case_notify(struct st_pair *p)
 	      "acknowledged %llu, sent %llu of %llu", acked, sent, a->tx_end);
 	/* The last request counts */
 	a->link->tx_notify(a->qp, 1);
-	kt_ok(a->link->tx_notify(a->qp, a->tx_end), "not yet acknowledged");
-	kt_ok(READ_ONCE(a->spaces) == before, "no call before it is");
+	kt_ok(a->link->tx_notify(a->qp, a->tx_end), "a notice comes for unacknowledged data");
+	kt_ok(READ_ONCE(a->spaces) == before, "there is no call before the acknowledgment");
 	st_resume(b);
 	st_same(a, b, "all arrives");
 	wait_event_timeout(a->wait, READ_ONCE(a->spaces) != before, KT_WAIT);
@@ -371,9 +372,9 @@ static void st_case_again(struct st_pair *p)
 	kt_ok(!err || err == -EAGAIN, "reserve without room: %d", err);
 	st_resume(b);
 	wait_event_timeout(a->wait, READ_ONCE(a->spaces) != before, KT_WAIT);
-	kt_ok(READ_ONCE(a->spaces) != before, "room comes");
+	kt_ok(READ_ONCE(a->spaces) != before, "tx_space is called when there is room");
 	err = st_send(a, 100, 0);
-	kt_ok(err == 100, "there is room: %d", err);
+	kt_ok(err == 100, "a send succeeds then: %d", err);
 	st_same(a, b, "all arrives");
 }
 
@@ -506,9 +507,9 @@ static void st_gone(struct st_end *a, struct st_end *b,
 	st_commit(a, tx, want, 0);
 	kt_ok(true, "a reservation outlives the connection");
 	err = st_reserve(a, 10, &tx2);
-	kt_ok(err == -EPIPE, "reserve after the end: %d", err);
+	kt_ok(err == -EPIPE, "a reservation after the end is refused: %d", err);
 	err = st_append(a, 10, ST_BIG, &tx2);
-	kt_ok(err == -EPIPE, "append after the end: %d", err);
+	kt_ok(err == -EPIPE, "an append after the end is refused: %d", err);
 	a->link->tx_acked(a->qp);
 	if (a->link->tx_sent)
 		a->link->tx_sent(a->qp);
@@ -529,7 +530,7 @@ static void st_case_reserved(struct st_pair *p, void (*end)(struct st_pair *p))
 	st_send(a, 100, 0);
 	st_arrived(a, b);
 	if (st_reserve(a, 3000, &tx)) {
-		kt_ok(false, "reserve");
+		kt_ok(false, "a reservation succeeds");
 		return;
 	}
 	end(p);
@@ -557,7 +558,7 @@ static void st_case_dropped(struct st_pair *p)
 	st_same(a, b, "earlier data arrives");
 	calls = READ_ONCE(b->calls);
 	if (st_reserve(a, 3000, &tx)) {
-		kt_ok(false, "reserve");
+		kt_ok(false, "a reservation succeeds");
 		return;
 	}
 	st_fill(a, &tx);
@@ -595,7 +596,7 @@ static void st_case_behind(struct st_pair *p)
 		if (!st_shut(a, b))
 			return;
 		err = p->env->post(p);
-		kt_ok(!err, "a request after messages that wait: %d", err);
+		kt_ok(!err, "a request can be posted after messages that wait: %d", err);
 		st_send(a, 5000, 0);
 		st_resume(b);
 		st_same(a, b, "messages before it and after it arrive");
@@ -643,7 +644,7 @@ static bool st_run_case(const struct st_env *env, const char *name,
 	st_end_init(&p->end[1]);
 	p->end[1].late = late;
 	err = env->up(p);
-	if (kt_ok(!err, "%s, %s: connected: %d", env->name, name, err)) {
+	if (kt_ok(!err, "%s, %s: the ends connect: %d", env->name, name, err)) {
 		run(p);
 		env->free(p);
 		st_end_fini(&p->end[0]);

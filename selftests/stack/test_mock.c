@@ -67,11 +67,11 @@ static void st_mock_nomem(struct st_pair *p)
 
 	mock_fail_alloc(p->priv, true);
 	err = st_reserve(&p->end[0], 1000, &tx);
-	kt_ok(err == -ENOMEM, "reserve without memory: %d", err);
+	kt_ok(err == -ENOMEM, "a reservation without memory fails: %d", err);
 	mock_fail_alloc(p->priv, false);
 	err = st_send(&p->end[0], 1000, 0);
-	kt_ok(err == 1000, "send with memory again: %d", err);
-	st_same(&p->end[0], &p->end[1], "it arrives");
+	kt_ok(err == 1000, "a send with memory works again: %d", err);
+	st_same(&p->end[0], &p->end[1], "the message arrives");
 }
 
 static void st_mock_gaps(struct st_pair *p)
@@ -91,10 +91,10 @@ void st_mock_tests(u32 total)
 	int err;
 
 	st_mock = mock_add("mock%d");
-	if (!kt_ok(!IS_ERR(st_mock), "device: %d", PTR_ERR_OR_ZERO(st_mock)))
+	if (!kt_ok(!IS_ERR(st_mock), "the device is added: %d", PTR_ERR_OR_ZERO(st_mock)))
 		return;
 	err = mock_register(st_mock);
-	if (kt_ok(!err, "registered: %d", err)) {
+	if (kt_ok(!err, "the provider is registered: %d", err)) {
 		st_link_tests(&st_mock_env);
 		st_link_case(&st_mock_env, "memory", st_mock_nomem);
 		st_link_case(&st_mock_env, "gaps", st_mock_gaps);

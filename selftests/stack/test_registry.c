@@ -108,12 +108,12 @@ static void st_registered(struct ib_device *dev)
 
 	err = rdma_stack_query(dev, NULL, &map);
 	kt_ok(err == -ENODATA && !map.registered && !map.link && !map.place[0],
-	      "nothing is known of it: %d", err);
-	kt_ok(!rdma_stack_get_link(dev), "no shared link");
+	      "nothing is known of a new device: %d", err);
+	kt_ok(!rdma_stack_get_link(dev), "a new device has no shared link");
 	st_changes = 0;
-	kt_ok(!mock_register(dev), "register");
-	kt_ok(mock_register(dev) == -EEXIST, "register twice");
-	kt_ok(st_changes == 1, "told once: %u", st_changes);
+	kt_ok(!mock_register(dev), "the driver is registered");
+	kt_ok(mock_register(dev) == -EEXIST, "a second registration is refused");
+	kt_ok(st_changes == 1, "the notifier is called once: %u", st_changes);
 	mock_set_place(dev, RDMA_STACK_CRC, RDMA_STACK_NIC);
 	err = rdma_stack_query(dev, NULL, &map);
 	kt_ok(!err && map.registered && map.link &&
@@ -127,8 +127,8 @@ static void st_registered(struct ib_device *dev)
 	rdma_stack_unregister(dev);
 	rdma_stack_unregister(dev);
 	kt_ok(rdma_stack_query(dev, NULL, &map) == -ENODATA &&
-	      !rdma_stack_get_link(dev), "unregistered");
-	kt_ok(st_changes == 3, "told once: %u", st_changes);
+	      !rdma_stack_get_link(dev), "nothing is known after unregistration");
+	kt_ok(st_changes == 3, "the notifier is called once: %u", st_changes);
 }
 
 /* The provider leaves with a query inside */
@@ -210,9 +210,9 @@ static void st_providers(void)
 {
 	struct ib_device *dev = mock_add("mock%d");
 
-	if (!kt_ok(!IS_ERR(dev), "device: %d", PTR_ERR_OR_ZERO(dev)))
+	if (!kt_ok(!IS_ERR(dev), "the device is added: %d", PTR_ERR_OR_ZERO(dev)))
 		return;
-	kt_ok(!rdma_stack_register_notifier(&st_nb), "notifier");
+	kt_ok(!rdma_stack_register_notifier(&st_nb), "the notifier is registered");
 	st_registered(dev);
 	st_leave_queried(dev);
 	st_provider_race(dev);
@@ -301,23 +301,23 @@ static void st_offload_leave(void *netdev)
 
 static void st_offload_basic(struct net_device *netdev)
 {
-	kt_ok(!iwarp_offload_get(netdev), "no engines");
+	kt_ok(!iwarp_offload_get(netdev), "a net device has no engines at first");
 	iwarp_offload_unregister(netdev);
 	iwarp_offload_changed(netdev);
 	kt_ok(!st_nic.changed && !st_nic.gone, "no notification without a change");
 	kt_ok(iwarp_offload_register(netdev, &st_bad_ops) == -EINVAL,
-	      "operations are missing");
-	kt_ok(!iwarp_offload_register(netdev, &st_ops), "register");
+	      "a driver without required operations is refused");
+	kt_ok(!iwarp_offload_register(netdev, &st_ops), "the driver is registered");
 	kt_ok(iwarp_offload_register(netdev, &st_ops) == -EEXIST,
-	      "register twice");
-	kt_ok(st_nic.changed == 1, "told once: %u", st_nic.changed);
+	      "a second registration is refused");
+	kt_ok(st_nic.changed == 1, "the notifier is called once: %u", st_nic.changed);
 	st_nic.held = iwarp_offload_get(netdev);
-	kt_ok(st_nic.held == &st_ops, "engines");
+	kt_ok(st_nic.held == &st_ops, "the provider gets the operations of the driver");
 	iwarp_offload_changed(netdev);
-	kt_ok(st_nic.changed == 2, "changes are reported: %u", st_nic.changed);
+	kt_ok(st_nic.changed == 2, "a change is reported: %u", st_nic.changed);
 	iwarp_offload_unregister(netdev);
 	kt_ok(st_nic.gone && !st_nic.held, "providers let go when notified");
-	kt_ok(!iwarp_offload_get(netdev), "no engines any more");
+	kt_ok(!iwarp_offload_get(netdev), "the net device has no engines any more");
 }
 
 /* Placement is refused without all of its operations */
@@ -333,11 +333,12 @@ static void st_offload_place(struct net_device *netdev)
 
 	st_nic.supported = BIT(IWARP_OFFLOAD_RX_PLACE);
 	kt_ok(iwarp_offload_register(netdev, &st_ops) == -EINVAL,
-	      "placement without its operations");
+	      "placement without its operations is refused");
 	kt_ok(iwarp_offload_register(netdev, &ops) == -EINVAL,
-	      "placement without one of its operations");
+	      "placement without one of its operations is refused");
 	ops.place_del = st_place_del;
-	kt_ok(!iwarp_offload_register(netdev, &ops), "placement with all of its operations");
+	kt_ok(!iwarp_offload_register(netdev, &ops),
+	      "placement with all of its operations is accepted");
 	iwarp_offload_unregister(netdev);
 	st_nic.supported = 0;
 }
@@ -347,7 +348,7 @@ static void st_offload_held(struct net_device *netdev)
 {
 	struct st_call leave;
 
-	kt_ok(!iwarp_offload_register(netdev, &st_ops), "register again");
+	kt_ok(!iwarp_offload_register(netdev, &st_ops), "the driver is registered again");
 	st_nic.held = iwarp_offload_get(netdev);
 	WRITE_ONCE(st_nic.keep, true);
 	reinit_completion(&st_nic.told);
@@ -419,14 +420,14 @@ static void st_offloads(void)
 	if (!netdev)
 		return;
 	err = register_netdev(netdev);
-	if (!kt_ok(!err, "net device: %d", err)) {
+	if (!kt_ok(!err, "the net device is registered: %d", err)) {
 		free_netdev(netdev);
 		return;
 	}
 	memset(&st_nic, 0, sizeof(st_nic));
 	init_completion(&st_nic.told);
 	st_nic.netdev = netdev;
-	kt_ok(!iwarp_offload_register_notifier(&st_offload_nb), "notifier");
+	kt_ok(!iwarp_offload_register_notifier(&st_offload_nb), "the notifier is registered");
 	st_offload_basic(netdev);
 	st_offload_held(netdev);
 	st_offload_race(netdev);

@@ -53,7 +53,7 @@ ip -n a link set vx up
 ktap_check "the event port active is reported" wait_for 20 watched PORT_ACTIVE
 ip -n a addr replace fd00::1/64 dev vx nodad
 ktap_check "the net device can be renamed" has_netdev rda vx
-ktap_check "connections work" ping_once
+ktap_check "a connection works" ping_once
 # The core finds the device by its GID (and tells programs of RoCE only that it changes)
 ip -n a link set vx address 02:00:00:00:00:10
 ktap_check "another address gives another GID" wait_for 20 has_gid 0200:0000:0010
@@ -68,24 +68,24 @@ done
 ip -n a link set vx address 02:00:00:00:00:11
 ktap_check "the device continues with another address" wait_for 30 more_pings $(($(pings) + 20))
 for what in qp:sq_active cq:completions mr:max_pages cm_id:dst-addr; do
-	ktap_check "resource tracking: ${what%:*}" tracked "${what%:*}" "${what#*:}"
+	ktap_check "rdma resource shows ${what%:*} of the driver" tracked "${what%:*}" "${what#*:}"
 done
 
 ktap_check "the client's device can be removed while it is open" \
 	timeout 60 rdma link delete rda
 ktap_check "the device is gone" wait_for 20 no_device rda
 ktap_check "the event device fatal is reported" wait_for 20 watched DEVICE_FATAL
-ktap_check "the client ends" wait_for 60 not_running "$PING"
+ktap_check "the client ends after the removal" wait_for 60 not_running "$PING"
 kill_tree "$SERVER"
 stop_bg "$WATCH"
 ktap_check "the device can be made again" dev_add a rda vx hybrid
-ktap_check "connections work" ping_once
+ktap_check "a connection works" ping_once
 
 endless_ping || ktap_fail "rping" "$(cat "$PING_LOG")"
 ktap_check "the net device can be removed" timeout 60 ip -n a link del vx
 ktap_check "the RDMA device is removed with its net device" wait_for 20 no_device rda
 ktap_check "the device of the other end is removed, too" wait_for 20 no_device rdb
-ktap_check "the client ends" wait_for 60 not_running "$PING"
+ktap_check "the client ends after the removal" wait_for 60 not_running "$PING"
 kill_tree "$SERVER"
 
 net_up && dev_add a rda va hybrid && dev_add b rdb vb hybrid
@@ -93,7 +93,7 @@ endless_ping || ktap_fail "rping" "$(cat "$PING_LOG")"
 ip -n a link set va netns b
 ktap_check "the device is removed when the net device changes its namespace" \
 	wait_for 20 no_device rda
-ktap_check "the client ends" wait_for 60 not_running "$PING"
+ktap_check "the client ends after the removal" wait_for 60 not_running "$PING"
 kill_tree "$SERVER"
 net_down
 

@@ -83,7 +83,7 @@ run() {
 one() {
 	case $1 in
 	a | b | -) ktap_check "$2" run "$1" "$2" ;;
-	both) ktap_check "$2, at both" both "$2" ;;
+	both) ktap_check "$2 succeeds at both ends" both "$2" ;;
 	unit) ktap_check "$2: what its units start" nfs_server ;;
 	mpi) ranks "$2" ;;
 	pod) pods "$2" ;;
@@ -151,7 +151,7 @@ same_file() {
 	ktap_check "the server has the same file" cmp /mnt/file /srv/file
 	ktap_check "rdma resource shows the queue pair of NFS" \
 		bash -c "rdma resource show qp | grep -q 'link hyb_eth0.* type RC state RTS'"
-	ktap_check "umount /mnt" timeout 60 umount /mnt
+	ktap_check "the client unmounts the file system" timeout 60 umount /mnt
 	ktap_check "the NFS server ends" nfs_down
 	both "sdpctl undo eth0"
 }

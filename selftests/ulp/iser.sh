@@ -117,12 +117,12 @@ hybrid_here || ktap_skip_all "no hybrid devices"
 mount_configfs
 defer modprobe -r ib_iser ib_isert
 ktap_check "a disk in memory is made" store_up
-ktap_check "the target listens" target_up
+ktap_check "the iSCSI target listens" target_up
 defer target_down
 daemon_files
 start_bg - $ISCSI/iscsid -f -d 1
 DAEMON=$BG_PID DAEMON_LOG=$BG_LOG
-ktap_check "the daemon runs" wait_for 20 answers
+ktap_check "iscsid runs" wait_for 20 answers
 counters_save
 ktap_check "the initiator knows the portal" node -I iser -o new
 ktap_check "the initiator logs in" login || ktap_diag "$(cat "$DAEMON_LOG")"
@@ -131,8 +131,8 @@ find_disk
 ktap_check "random reads return the written data" \
 	ulp-verify -s "$MB" -t 4 -n "$(scaled 60 20)" "$DISK"
 ktap_diag "$KTAP_OUT"
-ktap_check "initiator: pages registered" counters_grew rda fast_regs
-ktap_check "target: data by Writes and Reads" counters_grew rdb tx_fpdus rx_fpdus
+ktap_check "the initiator registers pages" counters_grew rda fast_regs
+ktap_check "the target moves data by Writes and Reads" counters_grew rdb tx_fpdus rx_fpdus
 ktap_check "no error is counted" counters_same rdb err_stag err_local err_access err_bounds
 ktap_check "the initiator logs out" logout
 ktap_check "the initiator logs in again" login

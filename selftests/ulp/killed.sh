@@ -55,9 +55,9 @@ sdp_listening() { in_b sdpstat -l 2> /dev/null | grep -q ":5030 "; }
 # load: SDP over both links, verbs by programs; they are ended by unload
 load() {
 	if load_start; then
-		ktap_ok "load"
+		ktap_ok "the load is started"
 	else
-		ktap_fail "load" "$(cat "$BG_LOG")"
+		ktap_fail "the load is started" "$(cat "$BG_LOG")"
 	fi
 }
 
@@ -121,6 +121,6 @@ ktap_check "the devices are removed" no_devices
 unload
 ktap_check "no socket is left" wait_for 60 no_sockets
 ktap_check "the device can be made again" devices_up
-ktap_check "connections work" ping_once
+ktap_check "new connections work" ping_once
 ktap_check "the modules can be removed" wait_for 20 modprobe -r sdp_diag sdp iwarp_hybrid
 ktap_done

@@ -14,15 +14,15 @@ modprobe -r ulp_load
 
 # flow TEST...: over a fresh connection
 flow() {
-	kt_tell a open 10.0.0.2 7800 1 || ktap_fail "$KIND: open"
+	kt_tell a open 10.0.0.2 7800 1 || ktap_fail "$KIND: the connections are opened"
 	kt_do a "$KIND $CQ" "$@"
 	kt_tell a close
 }
 
 # refused TEST...
 refused() {
-	kt_tell a open 10.0.0.2 7800 1 || ktap_fail "$KIND: open"
-	ktap_check_fails "$KIND: $*: refused" kt_tell a "$@"
+	kt_tell a open 10.0.0.2 7800 1 || ktap_fail "$KIND: the connections are opened"
+	ktap_check_fails "$KIND: $* is refused" kt_tell a "$@"
 	kt_tell a close
 }
 
@@ -38,7 +38,7 @@ took() {
 
 for KIND in hybrid siw; do
 	if ! dev_up $KIND $KIND || ! modprobe ulp_load || ! kt_tell b listen 10.0.0.2 7800; then
-		ktap_fail "$KIND: set-up"
+		ktap_fail "$KIND: the devices are set up"
 		continue
 	fi
 	for CQ in softirq poll event; do

@@ -72,11 +72,11 @@ same() {
 }
 
 dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
-ktap_check "the server listens" server_up
+ktap_check "the NFS server listens" server_up
 defer server_down
 for version in 4.1 4.0; do
 	counters_save
-	ktap_check "v$version: mount works" mount_nfs "vers=$version" || break
+	ktap_check "v$version: the client can mount" mount_nfs "vers=$version" || break
 	ktap_check "v$version a file is the same on both sides" same
 	ktap_check "v$version random writes and reads" ulp-verify -s "$MB" -t 4 \
 		-n "$(scaled 30 10)" "$MNT/random"
@@ -88,7 +88,7 @@ for version in 4.1 4.0; do
 		counters_grew rdb fast_regs
 	ktap_check "v$version: no error is counted" counters_same rda err_stag err_local \
 		err_access err_bounds rx_terminates
-	ktap_check "v$version: unmount works" umount "$MNT"
+	ktap_check "v$version: the client can unmount" umount "$MNT"
 	ktap_check "v$version all queue pairs of the client are gone" \
 		no_queue_pairs_of rda
 done

@@ -17,7 +17,7 @@ hybrid_here || ktap_skip_all "no hybrid devices"
 kt_load ulp_verbs || ktap_skip_all "no test module"
 for dev in rda rdb; do
 	echo nic >/sys/class/infiniband/$dev/hybrid/placement
-	ktap_is "$dev: the NIC places" "$(cat /sys/class/infiniband/$dev/hybrid/placement)" nic
+	ktap_is "$dev: the NIC places payload" "$(cat /sys/class/infiniband/$dev/hybrid/placement)" nic
 done
 counters_save
 kt_do - kernel all 10.0.0.2 7800

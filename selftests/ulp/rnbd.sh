@@ -67,9 +67,9 @@ ktap_check "random reads return the written data" \
 	ulp-verify -s "$MB" -t 4 -n "$(scaled 60 20)" "$DISK"
 ktap_diag "$KTAP_OUT"
 ktap_check "the server's disk holds the same" same_on_both_sides
-ktap_check "client: Writes with immediate data, regions, invalidated by the server" \
+ktap_check "the client uses immediate data, and regions that the server invalidates" \
 	counters_grew rda tx_immediates fast_regs remote_invalidates
-ktap_check "server: immediate data, regions" \
+ktap_check "the server uses immediate data and regions" \
 	counters_grew rdb rx_immediates fast_regs local_invalidates
 ktap_check "no error is counted" counters_same rdb err_stag err_local err_access err_bounds
 ktap_check "data survives a server that is removed under load" server_returns

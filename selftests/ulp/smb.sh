@@ -102,7 +102,7 @@ large() {
 # session NAME OPTIONS
 session() {
 	counters_save
-	ktap_check "$1: mount works" mount_smb "$2" || return
+	ktap_check "$1: the client can mount" mount_smb "$2" || return
 	[ "$1" = signed ] || large "$1"
 	ktap_check "$1: small files are the same on both sides" small_files
 	[ "$1" != signed ] || ktap_check "$1: nothing is registered" counters_same rda fast_regs
@@ -115,14 +115,14 @@ done_with() {
 		err_access err_bounds rx_terminates tx_terminates
 	ktap_check "$1: no errors at the server" counters_same rdb err_stag err_local \
 		err_access err_bounds
-	ktap_check "$1: unmount works" timeout 120 umount "$MNT"
+	ktap_check "$1: the client can unmount" timeout 120 umount "$MNT"
 	ktap_check "$1: no queue pair is left" wait_for 60 no_queue_pairs
 }
 
 hybrid_here || ktap_skip_all "no hybrid devices"
 wait_for 20 ping -c 1 -W 1 -I 10.0.0.1 10.0.0.2
 defer server_down
-ktap_check "the server listens" server_up || ktap_diag "$(cat "$LOG")"
+ktap_check "the SMB server listens" server_up || ktap_diag "$(cat "$LOG")"
 session plain cache=strict
 session signed sign
 ktap_done

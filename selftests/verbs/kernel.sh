@@ -35,7 +35,7 @@ devices() {
 connect() {
 	# shellcheck disable=SC2086 # address and port
 	if ! kt_tell b listen $SERVER || ! kt_tell - peer $SERVER; then
-		ktap_fail "$NAME: listen"
+		ktap_fail "$NAME: the listener is set up"
 	fi
 }
 
@@ -58,7 +58,7 @@ if hold hyb_mem_use "" ms=3000; then
 	ktap_is "one access to memory was held up" "$(hold_hits)" 1
 	hold_end
 else
-	ktap_skip "withdraw" "no probes"
+	ktap_skip "access to withdrawn memory is held up" "no probes"
 fi
 ended=$(counter rdb remote_invalidates).$(counter rda local_invalidates)
 vt inval
@@ -70,7 +70,7 @@ vt close
 TRACE=/sys/kernel/tracing
 hits() { awk -v f="$1" '$1 == f { print $2 }' $TRACE/kprobe_profile; }
 for f in hyb_srq_kick_work hyb_post_srq_recv; do
-	ktap_check "a probe on $f" sh -c "echo 'p:$f iwarp_hybrid:$f' >>$TRACE/kprobe_events &&
+	ktap_check "a probe on $f is set" sh -c "echo 'p:$f iwarp_hybrid:$f' >>$TRACE/kprobe_events &&
 		echo 1 >$TRACE/events/kprobes/$f/enable"
 done
 vt resize
@@ -90,7 +90,7 @@ waiting() {
 in_b sysctl -qw net.ipv4.tcp_rmem="4096 8388608 8388608"
 connect
 vt flood
-ktap_check "$NAME: all data waits" wait_for 20 waiting
+ktap_check "$NAME: all data waits in TCP" wait_for 20 waiting
 vt drain
 in_b sysctl -qw net.ipv4.tcp_rmem="4096 131072 6291456"
 connect

@@ -40,7 +40,7 @@ start() {
 	segmentation off
 	# shellcheck disable=SC2086 # address and port
 	if ! kt_tell b listen $SERVER || ! kt_tell - peer $SERVER; then
-		ktap_fail "$NAME: listen"
+		ktap_fail "$NAME: the listener is set up"
 	fi
 }
 
@@ -56,7 +56,7 @@ operations() {
 		kt_do a "$NAME, again" atomic
 	done
 	for name in $COUNTERS; do
-		ktap_check "$NAME: $name" test "$(of_both "$name")" -gt 0
+		ktap_check "$NAME: $name grows" test "$(of_both "$name")" -gt 0
 	done
 }
 
@@ -68,7 +68,7 @@ stop() {
 
 kt_load verbs_test || ktap_skip_all "no test module"
 start "loss and reordering" veth
-ktap_check "netem" netem delay 2ms loss 3% reorder 20% limit 10000
+ktap_check "netem loses and reorders packets" netem delay 2ms loss 3% reorder 20% limit 10000
 operations
 stop
 start "cut and joined, three paths" hnic

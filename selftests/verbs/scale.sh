@@ -18,7 +18,7 @@ kt_load verbs_test || ktap_skip_all "no test module"
 dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
 # shellcheck disable=SC2086 # address and port
 if ! kt_tell b listen $SERVER || ! kt_tell - peer $SERVER; then
-	ktap_fail "listen"
+	ktap_fail "the listener is set up"
 fi
 kt_do a hybrid scale
 ktap_done

@@ -7,7 +7,7 @@
 
 ktap_plan 8
 net_up
-ktap_check "ping works" in_a ping -c1 -W2 10.0.0.2
+ktap_check "ping reaches the peer" in_a ping -c1 -W2 10.0.0.2
 ktap_check "siw devices can be made" dev_up siw siw
 # More than one: siw could miss the first message of a connection (siw.sed)
 for port in {7174..7178}; do
