@@ -8,7 +8,7 @@ BUILD	?= $(CURDIR)/build
 PREFIX	?= /usr/local
 KDIR	?= $(wildcard /lib/modules/$(shell uname -r)/build)
 
-# Other directories go on with these
+# Other directories continue these
 override BUILD := $(abspath $(BUILD))
 override DESTDIR := $(if $(DESTDIR),$(abspath $(DESTDIR)))
 

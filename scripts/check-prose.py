@@ -4,7 +4,7 @@
 check-prose.py [-a | -u] [FILE...]: check the language of comments, documentation,
 manual pages, messages and test titles.
 
-check-prose.py -c RANGE: check the commit subjects of a range of git.
+check-prose.py -c RANGE: check the commit messages of a range of git.
 
 Plain technical English, as in the kernel's own documentation: the subject
 first, present tense, active voice, the field's words. The checks:
@@ -15,6 +15,10 @@ first, present tense, active voice, the field's words. The checks:
 * sentences that begin with "What", "Who" or "Whoever" and are no question; in the
   directories SMALL below also with a small letter, as comments do,
 * sentences of more than LONG words in Documentation/ and in manual pages.
+
+The subject of a commit begins with "subsystem: " and a verb (VERBS), and says what the
+commit does, without a negated object (NEGATED). Its body is checked for WORDS. The
+last two checks apply to commits whose own tree has them.
 
 Exempt are:
 
@@ -45,17 +49,21 @@ WORDS = (
     (r"who(?:so)?ever", "any task that ..."),
     (r"none such|no such one|such one", "none"),
     (r"anew", "again, new"),
-    (r"(?:is|are|was|were|been|be|not|gets?) told", "learns, is notified, receives"),
-    (r"tells? of|told (?:of|by)", "reports"),
+    (r"anybody|anyone", "any task, any process, any user"),
+    (r"(?:is|are|was|were|been|be|not|but|gets?|we) told", "learns, is notified, receives"),
+    (r"tells? (?:it |them |us )?of|told (?:of|by|here)", "reports"),
+    (r"hears? of|heard (?:of|from)", "learns, is notified, receives"),
     (r"com(?:es?|ing) to nothing", "fails"),
-    (r"ha(?:s|ve|d) a say", "decides, affects"),
+    (r"ha(?:s|ve|d) (?:a|no|any) say", "decides, affects, may (not)"),
     (r"sees? to it", "ensures"),
-    (r"hold(?:s|ing)? back", "delay, queue"),
+    (r"(?:hold(?:s|ing)?|held) back", "delay, queue"),
     (r"he|him|his|himself|she|her", "it, or the noun"),
     (r"has it that|have it that", "say"),
     (r"for want of", "without"),
     (r"of its own accord", "by itself"),
-    (r"gone on with", "continued"),
+    (r"go(?:es|ing)? on with|went on with|gone on with", "continue with, use"),
+    (r"(?:can|can't|cannot|could|could not|may|to) be had", "is (not) available, fails"),
+    (r"(?:of|is) (?:its|our|their|the \w+'s) business", "say what it handles"),
 )
 
 SMALL = (".ci/", "Documentation/", "drivers/", "include/", "lib/", "scripts/")
@@ -86,6 +94,9 @@ store strengthen strip support suppress survive switch synchronize take teach te
 tidy tighten time trace track transfer translate treat trim turn tweak unify uninstall unlock unpin unregister
 unwind update upgrade use validate verify wait wake warn widen wire work wrap write yield zero
 """.split())
+
+# "read no bytes", "let a task not wait": say what happens instead
+NEGATED = re.compile(r": (?!do not |don't )[\w'-]+ (?:no|nothing|none)\b|: let\b.*\bnot?\b")
 
 ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|no|sec|approx|St|bytes?\.\.)\.$")
 
@@ -294,19 +305,12 @@ def check(path):
         return
     text = Text()
     read(source, text)
-    words = [(re.compile(r"\b(?:%s)\b" % pattern, re.I), better)
-             for pattern, better in WORDS]
     for block in text.blocks:
         # a citation may go over a line's end
         joined = clean("\n".join(line for _, line in block))
         lines = list(zip((n for n, _ in block), joined.split("\n")))
-        for number, line in lines:
-            for word, better in words:
-                for m in word.finditer(line):
-                    # the name of a value, as in "read OCTETS"
-                    if m.group().isupper():
-                        continue
-                    yield number, '"%s": %s' % (m.group(), better)
+        for i, what in find_words(joined.split("\n")):
+            yield lines[i][0], what
         for number, sentence in sentences(lines):
             if SUBJECT.match(sentence) and not sentence.endswith("?") and \
                not sentence.split()[0].isupper() and \
@@ -317,18 +321,52 @@ def check(path):
                 yield number, "%d words in a sentence: %s ..." % (n, sentence[:40])
 
 
+def find_words(lines):
+    """(index of the line, what is wrong) for the WORDS of a paragraph"""
+    for i, line in enumerate(lines):
+        for pattern, better in WORDS:
+            for m in re.finditer(r"\b(?:%s)\b" % pattern, line, re.I):
+                # the name of a value, as in "read OCTETS"
+                if not m.group().isupper():
+                    yield i, '"%s": %s' % (m.group(), better)
+
+
+def has_rule(commit):
+    """Does the tree of a commit check the whole message?"""
+    res = subprocess.run(("git", "grep", "-q", "^NEGATED =", commit, "--",
+                          "scripts/check-prose.py"), cwd=TOP, check=False)
+    return res.returncode == 0
+
+
+def check_message(subject, body, whole=True):
+    """Findings of a commit message; @whole: also the checks that came later"""
+    m = re.match(r"(?:[^:]+: )+([\w'-]+)", subject)
+    if not m:
+        yield "no prefix (subsystem: verb ...)"
+    elif m.group(1) not in VERBS:
+        yield f'"{m.group(1)}" is not an imperative verb'
+    if not whole:
+        return
+    if NEGATED.search(subject):
+        yield "say what the commit does, without a negated object"
+    for paragraph in re.split(r"\n\s*\n", body):
+        # quoted output and code are indented
+        lines = [line for line in paragraph.split("\n")
+                 if not re.match(r"\s|[A-Z][\w-]+(?:-by)?: .*[<(]", line)]
+        for _, what in find_words(clean("\n".join(lines)).split("\n")):
+            yield what
+
+
 def commits(revisions):
     bad = 0
-    for line in run("git", "log", "--no-merges", "--format=%h %s", revisions).splitlines():
-        commit, subject = line.split(" ", 1)
-        m = re.match(r"(?:[^:]+: )+([\w'-]+)", subject)
-        if not m:
-            print(f'{commit} "{subject}": no prefix (subsystem: verb ...)')
-        elif m.group(1) not in VERBS:
-            print(f'{commit} "{subject}": "{m.group(1)}" is not an imperative verb')
-        else:
+    log = run("git", "log", "--no-merges", "--format=%h%x00%s%x00%b%x01", revisions)
+    for entry in log.split("\x01"):
+        if not entry.strip():
             continue
-        bad = 1
+        commit, subject, body = entry.strip("\n").split("\0")
+        for what in check_message(subject, body, has_rule(commit)):
+            print(f'{commit} "{subject}": {what}')
+            bad = 1
     return bad
 
 
@@ -336,7 +374,7 @@ def main():
     p = argparse.ArgumentParser(description="check the language of the tree, or of FILEs")
     p.add_argument("-a", action="store_true", help="files of %s, too" % TODO)
     p.add_argument("-u", action="store_true", help="update %s" % TODO)
-    p.add_argument("-c", metavar="RANGE", help="check the subjects of commits instead")
+    p.add_argument("-c", metavar="RANGE", help="check commit messages instead")
     p.add_argument("file", nargs="*")
     args = p.parse_args()
     if args.c:
@@ -371,4 +409,5 @@ def main():
     return bad
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

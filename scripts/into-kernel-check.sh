@@ -84,10 +84,10 @@ configure() {
 	scripts/config -e SDP_RESEARCH -e RDMA_IWARP_HYBRID_RESEARCH
 	make -s olddefconfig
 	for s in "${symbols[@]}" SDP_DIAG LIB_IWARP; do
-		grep -qxF "CONFIG_$s=$1" .config || die "CONFIG_$s=$1 cannot be had: see $build/tree/.config"
+		grep -qxF "CONFIG_$s=$1" .config || die "CONFIG_$s=$1 cannot be set: see $build/tree/.config"
 	done
-	grep -qxF CONFIG_SDP_RESEARCH=y .config || die "CONFIG_SDP_RESEARCH cannot be had"
-	[ -z "${2:-}" ] || grep -qxF "CONFIG_$2=y" .config || die "CONFIG_$2=y cannot be had"
+	grep -qxF CONFIG_SDP_RESEARCH=y .config || die "CONFIG_SDP_RESEARCH cannot be set"
+	[ -z "${2:-}" ] || grep -qxF "CONFIG_$2=y" .config || die "CONFIG_$2=y cannot be set"
 }
 
 # findings: of compiler and sparse. Sparse 0.6.4 reports every MODULE_*() of 7.x.

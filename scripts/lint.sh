@@ -119,12 +119,12 @@ printf '%s\n' "${user_c[@]}" | on_all clang-format --dry-run -Werror 2>&1 |
 	verdict "documentation, HTML"
 
 "$here/check-prose.py" 2>&1 | verdict "prose"
-# The subjects of the commits that follow BASE, or this one: the style of those before varies
+# The messages of the commits that follow BASE, or this one: the style of those before varies
 base=${BASE:-9c2d29597cfef126fac0564b0e66a5a7cc75bd6f}
 if [ "$(git rev-parse --is-shallow-repository)" = true ] && ! git cat-file -e "$base" 2>/dev/null; then
-	echo "lint: commit subjects: not checked, because this shallow clone lacks commit $base"
+	echo "lint: commit messages: not checked, because this shallow clone lacks commit $base"
 else
-	"$here/check-prose.py" -c "$base..HEAD" 2>&1 | verdict "commit subjects"
+	"$here/check-prose.py" -c "$base..HEAD" 2>&1 | verdict "commit messages"
 fi
 
 printf '%s\n' "${shell[@]}" | on_all shellcheck -f gcc | verdict "shellcheck"

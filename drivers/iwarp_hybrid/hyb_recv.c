@@ -171,7 +171,7 @@ u32 hyb_recv_read_done(struct hyb_qp *qp, struct hyb_orq_entry *orq)
  *
  * Context: TCP socket held.
  * Return: false without memory: the request stays where it is, hyb_rx.paused is
- * set, and reception goes on with the next tick.
+ * set, and reception continues at the next tick.
  */
 bool hyb_recv_irq_room(struct hyb_qp *qp)
 {

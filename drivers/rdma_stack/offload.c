@@ -47,8 +47,8 @@ struct offload_entry {
 };
 
 /*
- * Writers hold the lock; readers are in an RCU section, and go on with an
- * entry only if its count has not reached zero.
+ * Writers hold the lock; readers are in an RCU section, and use an entry only
+ * if its count has not reached zero.
  */
 static LIST_HEAD(offload_entries);
 static DEFINE_MUTEX(offload_lock);

@@ -34,7 +34,7 @@
 #include "sdp_rx.h"
 
 #define SDP_BIND_TRIES	16	/* ports that rdma_cm may offer before we look at all */
-#define SDP_CONNECT_TCP	1	/* go on with the TCP socket */
+#define SDP_CONNECT_TCP	1	/* continue with the TCP socket */
 #define SDP_SYNCNT_LONG	12	/* more attempts of TCP take longer than any limit */
 
 static const struct proto_ops sdp_ops;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * TCP beside SDP, for sockets with SDP_FALLBACK: a client whose SDP attempt
- * fails goes on with TCP, a listener takes connections of both. Between the
- * socket layer and the kernel's TCP sockets; of SDP it calls sdp_inherit.c for
- * the options, and sdp_sock.c.
+ * TCP beside SDP, for sockets with SDP_FALLBACK: a client whose SDP attempt fails
+ * continues with TCP, a listener takes connections of both. Between the socket
+ * layer and the kernel's TCP sockets; of SDP it calls sdp_inherit.c for the
+ * options, and sdp_sock.c.
  *
  * An SDP socket that may need it has a TCP socket of its own, made in the
  * context of the program, so that its labels, cgroup and owner are right. It
@@ -499,7 +499,7 @@ int sdp_fallback_turn(struct sock *sk, bool share, int error)
 }
 
 /**
- * sdp_fallback_instead - the SDP attempt of connect() failed: go on with TCP
+ * sdp_fallback_instead - the SDP attempt of connect() failed: continue with TCP
  * @sk: SDP socket, locked; its former connection is over
  * @error: why, an errno
  *

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Credit flow control: how many messages the peer has room for, and when to
- * tell it of ours. Arithmetic only; calls nothing.
+ * advertise receives of this side. Arithmetic only; calls nothing.
  *
  * Each message carries Bufs, receives that are posted now, and MSeqAck. Their
  * sum is the number of the last message that there is room for, so it only

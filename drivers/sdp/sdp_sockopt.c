@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * SDP socket options: levels SOL_TCP, SOL_IP, SOL_IPV6 and SOL_SDP, with the
- * values and errors that TCP has. SOL_SOCKET is the core's business, but for three
- * options that it refuses to protocols which it does not know, and for filters of
- * packets. Calls the files that an option belongs to (sdp_conn.c, sdp_port.c,
- * sdp_info.c, sdp_rxmap.c, sdp_timer.c, sdp_inherit.c, sdp_fallback.c), and the IP layer
- * for options that it keeps in inet_sock.
+ * SDP socket options: levels SOL_TCP, SOL_IP, SOL_IPV6 and SOL_SDP, with the values and
+ * errors that TCP has. The core handles SOL_SOCKET, except for filters of packets and
+ * for three options that it refuses to unknown protocols. Calls the files that an
+ * option belongs to (sdp_conn.c, sdp_port.c, sdp_info.c, sdp_rxmap.c, sdp_timer.c,
+ * sdp_inherit.c, sdp_fallback.c), and the IP layer for options that it keeps in
+ * inet_sock.
  *
  * Options that would change how TCP behaves on the wire and have no meaning
  * here (thin streams, quick acknowledgments, ...) are checked, stored and

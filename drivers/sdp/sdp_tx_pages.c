@@ -169,10 +169,10 @@ static u32 sdp_ref_piece(const struct msghdr *msg, u32 pages)
  * Add the @n bytes at the front of @from, which are user memory in one piece, to @skb,
  * which has no pages but those of this send.
  *
- * No task waits for a page with lock_sock, nor for the mmap lock, whose holder may wait
- * for anything. Hence only pages that can be had without it are taken. The bytes after
- * them are copied; if they are absent, that fails as well, and is tried again when they are
- * present (sdp_conn_fault_in()).
+ * No task waits for a page with lock_sock, nor for the mmap lock, whose holder may wait for
+ * anything. Hence only pages that are available without that lock are taken. The bytes
+ * after them are copied; if they are absent, that fails as well, and is tried again when
+ * they are present (sdp_conn_fault_in()).
  */
 static void sdp_ref_user(struct sk_buff *skb, struct iov_iter *from, u32 n)
 {

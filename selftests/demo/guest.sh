@@ -229,7 +229,7 @@ switch() {
 	done
 }
 
-# profiles: an iperf3 over SDP that begins with "host" and goes on with "hybrid"
+# profiles: an iperf3 over SDP that begins with "host" and continues with "hybrid"
 profiles() {
 	local client
 

@@ -97,7 +97,7 @@ def screen(demo, build, counters):
     print(textwrap.fill(machine(demo), 90))
     print("charts: %s   counters: %s" % (os.path.relpath(build + "/demo.html"),
                                          os.path.relpath(counters)))
-    print("Go on with: make vm (a shell there), README.rst (a real machine), make check")
+    print("Next steps: make vm (a shell there), README.rst (a real machine), make check")
 
 
 def bars(title, groups, unit):

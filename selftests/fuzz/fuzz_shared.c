@@ -612,7 +612,7 @@ static void begin(u8 a, u8 b)
 	qp->tcp.attached = true;
 }
 
-/* All of it leaves, and a waiting task hears of that */
+/* All of it leaves, and a waiting task is notified */
 static void drain(void)
 {
 	u32 turns = 0;

@@ -3,7 +3,7 @@
  * Fuzz target: the transmit engine of the driver (hyb_tx.c, hyb_fast.c, hyb_fpdu.c,
  * hyb_stream.c) as it is, of a queue pair under verbs. Sends, Writes and Reads are
  * posted, the peer reads, TCP takes, sends and acknowledges as much as it likes, the
- * path changes, pages cannot be had, a NIC computes CRCs or has no room. Regions go
+ * path changes, pages cannot be allocated, a NIC computes CRCs or has no room. Regions go
  * away now and then.
  *
  * Each input runs twice: with hyb_fast_tx() and hyb_fast_rresp(), and with both refused,

@@ -147,7 +147,7 @@ void kfree(const void *p);
  * struct memory - what was allocated
  * @pages: not freed
  * @objects: same
- * @order_max: larger pages cannot be had; negative: none can
+ * @order_max: larger pages cannot be allocated; negative: none can
  * @no_objects: nothing else can
  */
 struct memory {

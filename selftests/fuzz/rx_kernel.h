@@ -218,7 +218,7 @@ void hyb_sq_complete(struct hyb_qp *qp, u32 slot, u32 bytes,
 #define hyb_ooo_recv(qp, rqe) ((void)(qp), (void)(rqe), 0)
 bool hyb_ooo_early(const struct hyb_qp *qp);
 
-/* A NIC that places needs not hear of more memory */
+/* A NIC that places needs no notification of more memory */
 static inline bool hyb_off_places(const struct hyb_off *off)
 {
 	return off && off->place;

@@ -3,7 +3,7 @@
 #
 # Time of DMA and of the NIC's memory: packets wait for as long as the settings and the
 # counters of operations and bytes say, and no transfer takes less; interrupts for
-# received packets that are held back.
+# received packets whose interrupt is delayed.
 
 # shellcheck source=selftests/hnic/lib.bash
 . "$(dirname "$0")/lib.bash"

@@ -62,7 +62,7 @@ static int listening(void)
 	return fd;
 }
 
-/* The Reply and the end, in one packet: the device hears of both at once */
+/* The Reply and the end, in one packet: the device receives both at once */
 static int answer_and_end(struct peer *p)
 {
 	unsigned char frame[64], words[4];

@@ -352,7 +352,7 @@ static int waiting(const struct peer *p)
 	return n;
 }
 
-/* Until TCP hears of the end, whatever is there to be read */
+/* Until TCP reports the end, whatever is there to be read */
 static enum peer_end hears_reset(struct peer *p)
 {
 	return net_wait(p->fd, 0, 60000) ? END_RST : END_NONE;

@@ -63,7 +63,7 @@ class Panel:
         return self.plots[-1]
 
     def value(self, check, value):
-        """The number that a check of claims.toml is about; None if it cannot be had"""
+        """The number that a check of claims.toml is about; None if there is none"""
         if value is not None:
             self.values[check] = float(value)
 

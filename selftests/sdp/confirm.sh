@@ -48,7 +48,7 @@ ktap_check "the server's end is not confirmed" in_state SYN-RECV
 # the CM would take more than a minute
 ktap_check "the unconfirmed end is closed" wait_for 12 no_request
 ktap_is "the timeout of the unconfirmed end is counted" "$(sdp_counter b timeouts)" $((timeouts + 1))
-ktap_check "the client hears of it" wait_for 20 said ended "$CLIENT"
+ktap_check "the client sees the end of the connection" wait_for 20 said ended "$CLIENT"
 in_b tc qdisc del dev vb clsact
 ktap_check "the server still answers" in_a timeout 60 sdp-run python3 -c '
 import socket

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""SDP_FALLBACK: clients that go on with TCP, listeners of both. One process
+"""SDP_FALLBACK: clients that continue with TCP, listeners of both. One process
 with sockets in both namespaces; TAP."""
 import ctypes
 import errno

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Sockets with SDP_FALLBACK: a client goes on with TCP, at the same descriptor,
+# Sockets with SDP_FALLBACK: a client continues with TCP, at the same descriptor,
 # where SDP fails; a listener takes connections of both kinds.
 
 # shellcheck source=selftests/lib/lib.sh

@@ -77,7 +77,7 @@ in_a sysctl -qw "$RANGE=100 200"
 # shellcheck disable=SC2016 # for the inner shell
 said=$(in_a setpriv --regid 100 --groups 100 \
 	sh -c 'ulimit -n 20 && sdp-run -v python3 "$0" full' "$PROG" 2>&1)
-ktap_is "too many files are no reason to go on with TCP" \
+ktap_is "too many files are no reason to continue with TCP" \
 	"$(tail -n 1 <<<"$said") $(grep -c 'no SDP sockets' <<<"$said")" "EMFILE 0"
 
 # becomes GROUP GROUPS GROUP GROUPS: what a program gets that takes the latter after sdp-run -s

@@ -737,7 +737,7 @@ def moved_tcp(call):
 
 
 def case_accept_removal():
-    """The device goes while a listener of both kinds waits for a connection: it goes on with
+    """The device goes while a listener of both kinds waits for a connection: it continues with
     TCP, and accept() says that the program may try again"""
     with port_offset(20000), socket.socket() as lsn, Removal() as removal:
         lsn.setsockopt(SOL_SDP, SDP_FALLBACK, FALLBACK_TCP)
@@ -1210,7 +1210,7 @@ def case_old_teardown():
 
 
 def case_no_notice():
-    """With TCP_NOTSENT_LOWAT each position that the writer wants to hear of is acknowledged
+    """With TCP_NOTSENT_LOWAT each position that the writer waits for is acknowledged
     before it has asked. A later one wakes it"""
     size = 2 << 20
     with listener() as lsn, socket.socket() as sock, select.epoll() as epoll:

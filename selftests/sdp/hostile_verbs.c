@@ -116,7 +116,7 @@ static enum peer_end half_open(struct peer *p, const struct target_memory *m,
 }
 
 /*
- * It takes our answer for what it says, and we are gone before we hear of that. Not at
+ * It takes our answer for what it says, and we are gone before its reply arrives. Not at
  * once: ib_cm works on either processor, and drops a reject that comes before the answer.
  */
 static enum peer_end ack_and_gone(struct peer *p, const struct target_memory *m,
@@ -136,7 +136,7 @@ static enum peer_end ack_and_gone(struct peer *p, const struct target_memory *m,
 #define ABORT ENDS(E_CLOSED, E_ANY_TERM)
 #define WRITES .ddp = IBV_WR_RDMA_WRITE
 #define READS .ddp = IBV_WR_RDMA_READ
-/* By the peer's device: on iWARP who writes does not hear of it */
+/* By the peer's device: on iWARP the writer is not notified */
 #define WRITE_FAILS .iwarp = "estab_resets"
 #define WRITE_REFUSED ENDS(E_TERM(1, 1, 0))
 #define READ_REFUSED ENDS(E_TERM(0, 1, 0))

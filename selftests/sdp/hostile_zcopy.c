@@ -802,7 +802,7 @@ const unsigned int zcopy_attack_count = COUNT(zcopy_attacks);
 /* Errors in our keys, or in the peer's, caused by us */
 #define KEY(n, c, e, k, s) \
 	{ .name = "zcopy: " n " (" s ")", .counter = c, .ends = e, .run = script, .qn = k }
-/* A Write to it fails: on iWARP who writes does not hear of it */
+/* A Write to it fails: on iWARP the writer is not notified */
 #define SINK(n, k, s) \
 	{ .name = "zcopy: SinkAvail: " n " (" s ")", .counter = "transport_errors", \
 	  .iwarp = "estab_resets", .ends = ABORT, .run = script, .qn = k }

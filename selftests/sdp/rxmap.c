@@ -428,7 +428,7 @@ static void gone(void)
 	if (read(0, &c, 1) < 0)
 		die("stdin");
 	check(win, n, at, "still there");
-	/* what had come before can be had as ever */
+	/* data that came before can be read as before */
 	second = map(fd, window);
 	for (;;) {
 		at = pos;

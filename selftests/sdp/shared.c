@@ -252,7 +252,7 @@ static void do_more(int cork, int nodelay)
 	if (cork)
 		set_option(TCP_CORK, 0);
 	/*
-	 * Nothing is held back for longer than 200 ms, by timers: ticks of a busy
+	 * Nothing is delayed for longer than 200 ms, by timers: ticks of a busy
 	 * machine can come late, and then many at once.
 	 */
 	if (now_ms(CLOCK_MONOTONIC) - start > 80)

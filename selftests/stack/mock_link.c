@@ -416,7 +416,7 @@ static int mock_begin(struct mock_qp *q, u32 want, struct mock_msg *msg,
 	return 0;
 }
 
-/* tx_space follows, so nothing may be held back */
+/* tx_space follows, so nothing may be delayed */
 static int mock_no_room(struct mock_qp *q)
 {
 	q->want_room = true;
@@ -491,7 +491,7 @@ static int mock_tx_append(struct ib_qp *qp, u32 want, u32 max,
 	return err;
 }
 
-/* The reservation ends; what it held back may go */
+/* The reservation ends; what it delayed may go */
 static void mock_finish(struct mock_qp *q)
 {
 	q->resv = NULL;

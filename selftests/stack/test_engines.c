@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * stack_test.ko, a driver of a NIC that can do all but place payload, and does
- * nothing: what a provider tells it of connections on which nothing is sent.
+ * nothing: what a provider reports about connections on which nothing is sent.
  */
 #include <linux/kernel.h>
 #include <linux/netdevice.h>

@@ -506,7 +506,7 @@ def blocks():
     res = planner(slow, fast, "--rate", "3.2", "--compute", "18")
     check("planner: computing bounds the rate", "fast: block=2K: 3.31 images/s" in res.stdout, res)
     res = planner(slow, "--latency", "100")
-    check("planner: what cannot be had", res.returncode == 1 and "no block" in res.stdout, res)
+    check("planner: a block that does not exist is an error", res.returncode == 1 and "no block" in res.stdout, res)
     bench = {"tool": "sdpbench", "transport": "tcp", "rows": [
         {"test": "bw", "size": 1000, "mbps": 10}, {"test": "bw", "size": 2000, "mbps": 16},
         {"test": "lat", "size": 16, "lat_us": 50}, {"test": "lat", "size": 2000, "lat_us": 150}]}

@@ -871,7 +871,7 @@ static void test_rereg(void)
 	check_end();
 }
 
-/* Memory that cannot be had: the region is void, but whole */
+/* Memory that cannot be allocated: the region is void, but whole */
 static void test_rereg_fails(void)
 {
 	static const struct {

@@ -55,7 +55,7 @@ static void vt_graceful(void)
 	rdma_disconnect(c->a.id);
 	kt_ok(vt_count(&c->b, r) == VT_MESSAGES,
 	      "messages posted before the end arrive");
-	kt_ok(vt_ended(c), "both ends hear of the end");
+	kt_ok(vt_ended(c), "both ends get the event of the end");
 	vt_down(c);
 }
 
@@ -80,7 +80,7 @@ static void vt_simultaneous(void)
 	rdma_disconnect(c->b.id);
 	kt_ok(vt_count(&c->a, ra) >= 0 && vt_count(&c->b, rb) >= 0,
 	      "both close at once: all receives complete");
-	kt_ok(vt_ended(c), "both close at once: both hear of it");
+	kt_ok(vt_ended(c), "both close at once: both get the event");
 	vt_down(c);
 }
 
@@ -102,7 +102,7 @@ static void vt_abortive(void)
 	kt_ok(vt_wait(&c->a, mine) && mine->wc.status == IB_WC_WR_FLUSH_ERR,
 	      "own receives are flushed");
 	kt_ok(vt_count(&c->b, r) == 0, "the peer's are");
-	kt_ok(vt_ended(c), "both ends hear of it");
+	kt_ok(vt_ended(c), "both ends get the event");
 	kt_ok(vt_wait(&c->a, vt_message(&c->a, 8)),
 	      "requests posted afterwards complete");
 	vt_down(c);
@@ -119,7 +119,7 @@ static void vt_unreceived(void)
 	kt_ok(vt_good(&c->a, vt_message(&c->a, 100), IB_WC_SEND),
 	      "a message without a receive is sent");
 	rdma_disconnect(c->a.id);
-	kt_ok(vt_ended(c), "the sender of a message without a receive goes: both ends hear of it");
+	kt_ok(vt_ended(c), "the sender of a message without a receive goes: both ends get the event");
 	r = vt_recv(&c->b, 0, 100);
 	kt_ok(vt_wait(&c->b, r) && r->wc.status == IB_WC_WR_FLUSH_ERR,
 	      "its sender goes: it is lost, a receive is flushed");
@@ -140,7 +140,7 @@ static bool vt_tell(void)
 	vt_message(&c->a, 17);
 	kt_ok(vt_wait(&c->b, r) && r->wc.status != IB_WC_SUCCESS,
 	      "a message that is too long: an error");
-	kt_ok(vt_ended(c), "both ends hear of its end");
+	kt_ok(vt_ended(c), "both ends get the event of its end");
 	first = c->b.closed_first;
 	kt_ok(test_bit(IB_EVENT_QP_FATAL, &c->a.qp_events),
 	      "closed at once: a Terminate all the same");

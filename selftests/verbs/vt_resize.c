@@ -77,7 +77,7 @@ static void vt_resize_own(void)
 	rdma_disconnect(c->a.id);
 	kt_ok(vt_wait(&c->b, r) && r->wc.status == IB_WC_WR_FLUSH_ERR,
 	      "receives are flushed at the end");
-	kt_ok(vt_end(&c->a) && vt_end(&c->b), "both ends hear of the end");
+	kt_ok(vt_end(&c->a) && vt_end(&c->b), "both ends get the event of the end");
 	kt_ok(vt_resize(&c->b, VT_SMALL, VT_SMALL) == -EINVAL,
 	      "queues keep their size after the end");
 	vt_down(c);

@@ -44,7 +44,7 @@ static bool is_set(const char *name)
 }
 
 /*
- * Without a file a socket is SDP where that can be had, and TCP elsewhere. A file
+ * Without a file a socket is SDP where that is available, and TCP elsewhere. A file
  * that was asked for and is not there is an error, and so is one that cannot be
  * read: nothing may be SDP that the user wanted otherwise, hence TCP then.
  */
@@ -226,5 +226,5 @@ void libsdp_tell_none(int err)
 	else if (err == EACCES)
 		why = NO_GROUP;
 	libsdp_log(&know()->rules, LIBSDP_LOG_DECISION,
-		   "no SDP sockets: %s; this program goes on with TCP", why);
+		   "no SDP sockets: %s; this program continues with TCP", why);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Which sockets become SDP sockets, and what they do where SDP cannot be had.
+ * Which sockets become SDP sockets, and what they do where SDP is not available.
  * The only place that knows. The rules are read when they are first needed, by
  * a constructor at the latest, and never change. From then on all is callable
  * from signal handlers: no locks, no allocation, no stdio.

@@ -75,7 +75,7 @@ struct libsdp_rule {
 /**
  * struct libsdp_rules - what a file says to one program
  * @file: its name; empty: there is none
- * @only: without a file: SDP or nothing, else SDP where it can be had
+ * @only: without a file: SDP or nothing, else SDP where it is available
  * @n: rules
  * @rule: those for the program, in the order of the file
  * @log: where decisions are written to

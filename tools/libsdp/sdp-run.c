@@ -58,8 +58,8 @@ static void usage(FILE *out)
 	      "       sdp-run [-o | -c FILE] -w server|client PROGRAM ADDRESS:PORT\n"
 	      "       sdp-run [-v] [-o | -c FILE] enable UNIT\n"
 	      "       sdp-run disable UNIT\n"
-	      "Run PROGRAM with its TCP sockets opened as SDP sockets, which go on with\n"
-	      "TCP where SDP cannot be had. With enable, do so with a service of systemd\n"
+	      "Run PROGRAM with its TCP sockets opened as SDP sockets, which continue with\n"
+	      "TCP where SDP is not available. With enable, do so with a service of systemd\n"
 	      "from its next start on.\n"
 	      "\n"
 	      "  -c, --config FILE  rules instead of those in " LIBSDP_CONFIG

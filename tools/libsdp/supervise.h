@@ -9,7 +9,7 @@
 
 /**
  * supervise() - from now on this process gets SDP sockets where it asks for TCP
- * @tcp_too: they become TCP sockets where SDP cannot be had, as SDP_FALLBACK
+ * @tcp_too: they become TCP sockets where SDP is not available, as SDP_FALLBACK
  * @why: set to what is in the way, a sentence without its end; errno may say
  *       more
  *

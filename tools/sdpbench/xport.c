@@ -183,7 +183,7 @@ void xport_nodelay(const struct xport *xp, int fd)
 	xp->setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 }
 
-/* A port cannot be had: say what to do */
+/* A port is not available: say what to do */
 static noreturn void bind_fail(const struct xport *xp, uint16_t port, int err)
 {
 	const char *hint = "";

@@ -30,7 +30,7 @@ static const struct advice advices[] = {
 	  "servers listen for TCP only",
 	  "is net.sdp.port_offset 0, or has the address no RDMA device?" },
 	{ SDP_MIB_TCP_CONNECTS, SDP_MIB_ACTIVE_OPENS, 1,
-	  "clients went on with TCP",
+	  "clients continued with TCP",
 	  "'sdpstat check HOST:PORT' of a server says why" },
 	{ SDP_MIB_CONN_LIMIT, 0, 0,
 	  "connections were refused",

@@ -59,7 +59,7 @@ static int event_attr(const struct nlattr *attr, void *arg)
 	return MNL_CB_OK;
 }
 
-/* Anybody may send to the port of a socket: only what is one of ours */
+/* Any process may send to the port of a socket: only what is one of ours */
 static int event_message(const struct nlmsghdr *nlh, void *arg)
 {
 	const struct genlmsghdr *genl = mnl_nlmsg_get_payload(nlh);

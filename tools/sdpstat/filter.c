@@ -408,7 +408,7 @@ void filter_parse(struct options *o, int argc, char **argv)
 		return;
 	o->filter = parse_or(&w);
 	if (*w.text)
-		bad_use(w.text, "not what a filter goes on with");
+		bad_use(w.text, "not what may follow in a filter");
 }
 
 void filter_file(struct options *o, const char *path)

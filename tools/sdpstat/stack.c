@@ -287,7 +287,7 @@ static void stack_get(struct mnl_socket *nl, uint16_t family,
 		    query_reason(&q, err));
 }
 
-/* Messages of our group only: anybody may send to the port of a socket */
+/* Messages of our group only: any process may send to the port of a socket */
 static int monitor_message(const struct nlmsghdr *nlh, void *arg)
 {
 	const struct genlmsghdr *genl = mnl_nlmsg_get_payload(nlh);
