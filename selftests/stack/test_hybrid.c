@@ -293,8 +293,8 @@ static void st_reset_check(struct st_side *s, const char *what)
 	if (ok) {
 		err = st_side_recv(s);
 		err = err ?: kt_step_wait(&s->posted, 0);
-		kt_ok(err == IB_WC_WR_FLUSH_ERR, "%s: and one more: %d", what,
-		      err);
+		kt_ok(err == IB_WC_WR_FLUSH_ERR, "%s: a later receive is flushed: %d",
+		      what, err);
 		return;
 	}
 	/* it could not be drained */
@@ -316,7 +316,7 @@ static void st_reset_side(struct st_side *s, const char *what, bool dial)
 		/* the peer has the request, and does not answer */
 		msleep(100);
 	}
-	if (kt_ok(!err, "%s: a queue pair: %d", what, err)) {
+	if (kt_ok(!err, "%s: a queue pair is made: %d", what, err)) {
 		s->end->link->reset(s->end->qp);
 		if (dial)
 			kt_ok(kt_step_wait(&s->step, 0) < 0,
@@ -331,7 +331,7 @@ static void st_reset_case(const char *what, bool dial)
 	struct st_side *s = kzalloc(sizeof(*s), GFP_KERNEL);
 	struct st_end *e = kzalloc(sizeof(*e), GFP_KERNEL);
 
-	if (kt_ok(s && e, "%s: memory", what)) {
+	if (kt_ok(s && e, "%s: there is memory", what)) {
 		st_end_init(e);
 		s->end = e;
 		init_completion(&s->step.done);
@@ -443,13 +443,13 @@ static void st_program_case(const struct rdma_stack_link *link,
 	struct st_end *e = kzalloc(sizeof(*e), GFP_KERNEL);
 	int err;
 
-	if (!kt_ok(e, "memory"))
+	if (!kt_ok(e, "there is memory"))
 		return;
 	st_end_init(e);
 	e->link = link;
 	e->qp = qp;
 	err = st_open(e);
-	if (!kt_ok(err == -EOPNOTSUPP, "a program's: refused: %d", err) && !err)
+	if (!kt_ok(err == -EOPNOTSUPP, "the queue pair of a program is refused: %d", err) && !err)
 		st_close(e);
 	kt_ok(link->tx_acked(qp), "the acknowledged position is known");
 	st_end_fini(e);
@@ -473,10 +473,10 @@ int st_program_tests(const char *args)
 		return -EINVAL;
 	dev = st_listener->device;
 	link = dev ? rdma_stack_get_link(dev) : NULL;
-	if (!kt_ok(link, "a device with a link"))
+	if (!kt_ok(link, "the device has a link"))
 		return 0;
 	res = rdma_restrack_get_byid(dev, RDMA_RESTRACK_QP, qpn);
-	if (kt_ok(!IS_ERR(res), "a queue pair")) {
+	if (kt_ok(!IS_ERR(res), "the queue pair is found")) {
 		st_program_case(link, container_of(res, struct ib_qp, res));
 		rdma_restrack_put(res);
 	}

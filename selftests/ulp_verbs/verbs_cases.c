@@ -100,7 +100,7 @@ static void uv_case_pages(struct uv_conn *c, unsigned int pages)
 		      uv_mr_check(&t.a, 4), "Read of %u pages", pages);
 		kt_ok(!uv_mr_inv(&t.b) && !uv_mr_reg(&t.b, UV_ACCESS),
 		      "invalidated and registered again");
-		kt_ok(!uv_mr_inv(&t.b), "invalidated");
+		kt_ok(!uv_mr_inv(&t.b), "the region is invalidated");
 		uv_refused(c, &t, "local invalidate");
 	}
 	uv_two_down(&t);
@@ -174,7 +174,7 @@ static void uv_case_too_large(struct uv_conn *c)
 	struct uv_mr m;
 	int err;
 
-	if (!kt_ok(buf, "memory"))
+	if (!kt_ok(buf, "there is memory"))
 		return;
 	err = uv_mr_alloc(&m, &c->a, 1);
 	if (kt_ok(!err && !uv_mr_reg(&m, UV_ACCESS) && !uv_mr_inv(&m),
@@ -237,7 +237,7 @@ static void uv_case_halves(struct uv_conn *c)
 			kt_ok(!uv_rdma(&c->a, IB_WR_RDMA_WRITE, t.a.mr->iova,
 				       t.a.mr->lkey, t.b.mr->length,
 				       t.b.mr->iova, t.b.mr->rkey) &&
-			      !uv_sync(c), "Write");
+			      !uv_sync(c), "a Write completes");
 			kt_ok(uv_halves_are(&t.b, i, 9),
 			      "it changes the halves alone");
 		}
@@ -272,7 +272,7 @@ static void uv_case_send_inv(struct uv_conn *c)
 
 	if (uv_two_up(&t, c, 2, UV_ACCESS)) {
 		kt_ok(uv_send_inv(c, &t, &w) && w.wc.byte_len == 1000 &&
-		      uv_check(c->b.buf, 1000, 0, 5), "Send with invalidate");
+		      uv_check(c->b.buf, 1000, 0, 5), "a Send with invalidate completes");
 		kt_ok(w.wc.wc_flags & IB_WC_WITH_INVALIDATE &&
 		      w.wc.ex.invalidate_rkey == t.b.mr->rkey,
 		      "the receive tells what was invalidated");
@@ -365,7 +365,7 @@ static void uv_case_inline(struct uv_conn *c)
 	sge[1].addr = (uintptr_t)bytes + 30;
 	sge[1].length = 50;
 	if (!kt_ok(!uv_post_recv(&c->b, c->b.dma, UV_BUF, &got) &&
-		   !uv_post(&c->a, &wr, &sent), "post inline"))
+		   !uv_post(&c->a, &wr, &sent), "an inline Send is posted"))
 		return;
 	memset(bytes, 0, sizeof(bytes));
 	kt_ok(!uv_wait(&sent) && !uv_wait(&got) && got.wc.byte_len == 80 &&
@@ -438,7 +438,7 @@ static void uv_case_drain(struct uv_conn *c)
 	struct uv_wait *w = kcalloc(2 * UV_MANY, sizeof(*w), GFP_KERNEL);
 	unsigned int i, done = 0, posted = 0;
 
-	if (!kt_ok(w, "memory"))
+	if (!kt_ok(w, "there is memory"))
 		return;
 	for (i = 0; i < UV_MANY; i++) {
 		posted += !uv_post_recv(&c->b, c->b.dma, UV_BUF, &w[2 * i]);
@@ -622,7 +622,7 @@ static void uv_case_late_event(struct uv_conn *c)
 	struct ib_cq *cq;
 
 	cq = ib_create_cq(c->a.id->device, uv_no_event, NULL, &events, &attr);
-	if (!kt_ok(!IS_ERR(cq), "a completion queue"))
+	if (!kt_ok(!IS_ERR(cq), "a completion queue is made"))
 		return;
 	rdma_set_cq_moderation(cq, 16, U16_MAX);
 	while (err == -EAGAIN && tries--)
@@ -658,7 +658,7 @@ static void uv_case_two_pages(struct uv_conn *c)
 	struct uv_wait got;
 	int err;
 
-	if (!kt_ok(buf, "memory"))
+	if (!kt_ok(buf, "there is memory"))
 		return;
 	uv_fill(at, 400, 0, 11);
 	err = uv_send_from(c, at, 400, &got);

@@ -103,14 +103,14 @@ static void vt_table(struct vt_conn *c)
 		*vt_word(&c->b, VT_WORD) = op->before;
 		w = vt_operate(c, op, VT_WORD, 8);
 		kt_ok(vt_good(&c->a, w, op->done) && w->wc.byte_len == 8,
-		      "%s: completion", op->what);
+		      "%s: the operation completes", op->what);
 		kt_ok(*vt_word(&c->a, 8) == op->before &&
 		      c->a.buf[7] == 0x55 && c->a.buf[16] == 0x55,
-		      "%s: value before", op->what);
+		      "%s: the value before is returned", op->what);
 		kt_ok(*vt_word(&c->b, VT_WORD) == op->after &&
 		      c->b.buf[VT_WORD - 1] == 0x66 &&
 		      c->b.buf[VT_WORD + 8] == 0x66,
-		      "%s: value after", op->what);
+		      "%s: the value after is right", op->what);
 	}
 }
 
@@ -163,10 +163,11 @@ static void vt_bad_posts(struct vt_conn *c)
 {
 	struct ib_atomic_wr wr = { .wr.opcode = IB_WR_ATOMIC_FETCH_AND_ADD };
 
-	kt_ok(vt_post(&c->a, &wr.wr, 0, 4)->err == -EINVAL, "4 bytes: EINVAL");
-	kt_ok(vt_post(&c->a, &wr.wr, 0, 0)->err == -EINVAL, "none: EINVAL");
+	kt_ok(vt_post(&c->a, &wr.wr, 0, 4)->err == -EINVAL, "an operand of 4 bytes is refused");
+	kt_ok(vt_post(&c->a, &wr.wr, 0, 0)->err == -EINVAL,
+	      "a request without an operand is refused");
 	kt_ok(vt_post(&c->a, &wr.wr, 0, 16)->err == -EINVAL,
-	      "16 bytes: EINVAL");
+	      "an operand of 16 bytes is refused");
 }
 
 /* A refused operation ends the connection, and changes nothing */
@@ -187,7 +188,7 @@ static void vt_error(const char *what, int access, u32 to, u32 stag,
 	kt_ok(!w->err && vt_wait(&c->a, w) && w->wc.status == status,
 	      "%s: %s", what, ib_wc_status_msg(status));
 	kt_ok(!memchr_inv(c->b.buf, 0x66, VT_BUF), "%s: nothing changes", what);
-	kt_ok(vt_end(&c->a) && vt_end(&c->b), "%s: both ends hear", what);
+	kt_ok(vt_end(&c->a) && vt_end(&c->b), "%s: both ends get the event", what);
 	kt_ok(test_bit(IB_EVENT_QP_FATAL, &c->a.qp_events) &&
 	      (test_bit(IB_EVENT_QP_ACCESS_ERR, &c->b.qp_events) ||
 	       test_bit(IB_EVENT_QP_REQ_ERR, &c->b.qp_events)),

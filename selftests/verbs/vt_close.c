@@ -98,10 +98,10 @@ static void vt_abortive(void)
 		r[i] = vt_recv(&c->b, 0, VT_BUF);
 	mine = vt_recv(&c->a, 0, 16);
 	kt_ok(!ib_modify_qp(c->a.id->qp, &attr, IB_QP_STATE),
-	      "into state ERR");
+	      "the queue pair enters state ERR");
 	kt_ok(vt_wait(&c->a, mine) && mine->wc.status == IB_WC_WR_FLUSH_ERR,
 	      "own receives are flushed");
-	kt_ok(vt_count(&c->b, r) == 0, "the peer's are");
+	kt_ok(vt_count(&c->b, r) == 0, "the receives of the peer are flushed");
 	kt_ok(vt_ended(c), "both ends get the event");
 	kt_ok(vt_wait(&c->a, vt_message(&c->a, 8)),
 	      "requests posted afterwards complete");
@@ -119,7 +119,8 @@ static void vt_unreceived(void)
 	kt_ok(vt_good(&c->a, vt_message(&c->a, 100), IB_WC_SEND),
 	      "a message without a receive is sent");
 	rdma_disconnect(c->a.id);
-	kt_ok(vt_ended(c), "the sender of a message without a receive goes: both ends get the event");
+	kt_ok(vt_ended(c),
+	      "the sender of a message without a receive goes: both ends get the event");
 	r = vt_recv(&c->b, 0, 100);
 	kt_ok(vt_wait(&c->b, r) && r->wc.status == IB_WC_WR_FLUSH_ERR,
 	      "its sender goes: it is lost, a receive is flushed");
@@ -139,7 +140,7 @@ static bool vt_tell(void)
 	r = vt_recv(&c->b, 0, 16);
 	vt_message(&c->a, 17);
 	kt_ok(vt_wait(&c->b, r) && r->wc.status != IB_WC_SUCCESS,
-	      "a message that is too long: an error");
+	      "a message that is too long is an error");
 	kt_ok(vt_ended(c), "both ends get the event of its end");
 	first = c->b.closed_first;
 	kt_ok(test_bit(IB_EVENT_QP_FATAL, &c->a.qp_events),

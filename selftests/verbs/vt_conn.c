@@ -489,7 +489,7 @@ struct vt_conn *vt_up(bool use_srq, int access)
 out:
 	if (!err)
 		return c;
-	kt_ok(false, "connect: %d", err);
+	kt_ok(false, "a connection is set up: %d", err);
 	if (c)
 		vt_down(c);
 	return NULL;
@@ -516,7 +516,7 @@ struct vt_conn *vt_up_to(const char *args)
 out:
 	if (!err)
 		return c;
-	kt_ok(false, "connect: %d", err);
+	kt_ok(false, "a connection is set up: %d", err);
 	if (c)
 		vt_down(c);
 	return NULL;
@@ -534,7 +534,7 @@ struct vt_conn *vt_up_rejected(int *err)
 	struct vt_conn *c = kvzalloc(sizeof(*c), GFP_KERNEL);
 
 	if (!c) {
-		kt_ok(false, "connect: no memory");
+		kt_ok(false, "there is memory for a connection");
 		return NULL;
 	}
 	vt_side_init(&c->a);

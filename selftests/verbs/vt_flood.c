@@ -61,7 +61,7 @@ static void vt_flood(void)
 		if (!vt_flooded[i])
 			return;
 		kt_ok(vt_flood_one(vt_flooded[i], &vt_last[i]),
-		      "much is posted");
+		      "many requests are posted");
 	}
 }
 
@@ -108,7 +108,7 @@ static void vt_drain(void)
 		kt_ok(vt_good(&c->b, first[i], IB_WC_RECV),
 		      "the message is received");
 		kt_ok(vt_good(&c->a, vt_last[i], IB_WC_RDMA_WRITE),
-		      "all are sent");
+		      "all requests are sent");
 		vt_post(&c->a, &send, 0, 0);
 		kt_ok(vt_good(&c->b, second, IB_WC_RECV), "the last message is received");
 		kt_ok(c->b.buf[VT_END], "the last message is received to its end");
@@ -155,7 +155,7 @@ void vt_reuse_tests(void)
 	      "sent, with no receive for it");
 	memset(c->a.buf, 0xa5, VT_BUF);
 	r = vt_recv(&c->b, 0, half);
-	kt_ok(vt_good(&c->b, r, IB_WC_RECV), "received");
+	kt_ok(vt_good(&c->b, r, IB_WC_RECV), "the first half is received");
 	/* after the Write */
 	r = vt_recv(&c->b, 0, 0);
 	vt_post(&c->a, &send, 0, 0);

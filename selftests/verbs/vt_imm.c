@@ -171,7 +171,7 @@ static void vt_solicited_case(struct vt_conn *c)
 	kt_ok(vt_good(&c->b, r1, IB_WC_RECV_RDMA_WITH_IMM), "a Write that is not solicited");
 	plain = atomic_read(&c->b.events);
 	vt_write_imm(c, 0, 8, 2, IB_SEND_SOLICITED);
-	kt_ok(vt_good(&c->b, r2, IB_WC_RECV_RDMA_WITH_IMM), "solicited");
+	kt_ok(vt_good(&c->b, r2, IB_WC_RECV_RDMA_WITH_IMM), "a solicited Write is received");
 	kt_ok(plain == before && vt_events(&c->b, before + 1),
 	      "one event, for the solicited one");
 }
@@ -251,7 +251,7 @@ void vt_stranger_tests(const char *args)
 	peer = args[0] == 'a' ? &c->b : &c->a;
 	for (i = 0; i < ARRAY_SIZE(ops); i++)
 		bad += vt_refused(s, ops[i]) != -EOPNOTSUPP;
-	kt_ok(!bad, "a peer of another driver: posting is refused");
+	kt_ok(!bad, "immediate data for a peer of another driver is refused");
 	/* the first message is the active side's */
 	r = vt_recv(&c->b, 0, 100);
 	w = vt_send(&c->a, 0, 50);
@@ -260,6 +260,6 @@ void vt_stranger_tests(const char *args)
 	r = vt_recv(peer, 0, 100);
 	w = vt_send(s, 0, 60);
 	kt_ok(vt_good(peer, r, IB_WC_RECV) && r->wc.byte_len == 60 &&
-	      vt_good(s, w, IB_WC_SEND), "both ways");
+	      vt_good(s, w, IB_WC_SEND), "messages pass both ways");
 	vt_down(c);
 }

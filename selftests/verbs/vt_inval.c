@@ -77,14 +77,14 @@ static void vt_old_key(struct vt_conn *c)
 		.rkey = c->b.mr->rkey,
 	};
 
-	kt_ok(vt_write_and_end(c), "once more");
+	kt_ok(vt_write_and_end(c), "a Write with a valid key ends well");
 	memset(c->b.buf, 0x66, VT_BUF);
 	vt_post(&c->a, &wr.wr, 0, 8);
-	kt_ok(vt_end(&c->a) && vt_end(&c->b), "a Write by an old key: the end");
+	kt_ok(vt_end(&c->a) && vt_end(&c->b), "a Write by an old key ends the connection");
 	kt_ok(test_bit(IB_EVENT_QP_ACCESS_ERR, &c->b.qp_events),
-	      "a Write by an old key: no access");
+	      "a Write by an old key is an access error");
 	kt_ok(!memchr_inv(c->b.buf, 0x66, VT_BUF),
-	      "a Write by an old key: nothing changes");
+	      "a Write by an old key changes nothing");
 }
 
 /**
