@@ -183,7 +183,7 @@ void sdp_fc_start(struct sdp_conn *conn)
 	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
 	struct sdp_verbs *v = conn->verbs;
 
-	v->tx_alone = conn->fc == &sdp_fc_credit &&
+	v->tx_alone = conn->fc->flow == SDP_FLOW_CREDIT &&
 		      !READ_ONCE(sn->sysctl_credit_join);
 	v->update_rule = READ_ONCE(sn->sysctl_credit_update);
 	v->vwin_posted = READ_ONCE(sn->sysctl_vwin_posted);
