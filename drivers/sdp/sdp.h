@@ -220,7 +220,7 @@ void sdp_sockopt_init(struct sock *sk);
 
 /* sdp_info.c */
 void sdp_info_fill(struct sock *sk, struct sdp_info *info);
-const char *sdp_info_reason(u8 why);
+const char *sdp_info_reason(enum sdp_reason why);
 const char *sdp_info_fc_reason(const struct sdp_conn *conn);
 u32 sdp_info_rx_reserved(const struct sock *sk);
 u32 sdp_info_credits(const struct sock *sk);

@@ -636,9 +636,9 @@ u32 sdp_conn_progress(const struct sock *sk)
  *
  * Context: any.
  *
- * Return: SDP_REASON_*.
+ * Return: SDP_REASON_NONE if it need not.
  */
-u8 sdp_conn_zcopy_reason(const struct sdp_conn *conn)
+enum sdp_reason sdp_conn_zcopy_reason(const struct sdp_conn *conn)
 {
 	if (conn->link->shared)
 		return SDP_REASON_LINK;

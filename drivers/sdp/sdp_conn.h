@@ -153,9 +153,9 @@ enum sdp_tx_fin {
 
 /**
  * struct sdp_terms - what the ends have offered and agreed to, and why
- * @link_reason: SDP_REASON_*: why it is not a shared link
+ * @link_reason: enum sdp_reason: why it is not a shared link
  * @fc_requested: SDP_FLOW_* that the program or the sysctl asks for
- * @fc_reason: SDP_REASON_*: why it is not that
+ * @fc_reason: enum sdp_reason: why it is not that
  * @ext: SDP_EXT_* offered, or agreed to
  * @peer_ext: SDP_EXT_* in the Hello of the peer
  * @max_adverts: advertisements that the peer may have at a time
@@ -320,7 +320,7 @@ u32 sdp_conn_outq(const struct sock *sk);
 u32 sdp_conn_unsent(const struct sock *sk);
 u32 sdp_conn_max_payload(const struct sock *sk);
 u32 sdp_conn_progress(const struct sock *sk);
-u8 sdp_conn_zcopy_reason(const struct sdp_conn *conn);
+enum sdp_reason sdp_conn_zcopy_reason(const struct sdp_conn *conn);
 unsigned long sdp_conn_user_tick(unsigned long limit);
 void sdp_conn_watch_user(struct sock *sk);
 

@@ -34,7 +34,7 @@
 /* Its lock is held while that of the SDP socket's queue is taken. */
 static struct lock_class_key sdp_tcp_wq_key;
 
-static u8 sdp_fallback_reason(int error)
+static enum sdp_tcp_reason sdp_fallback_reason(int error)
 {
 	switch (error < 0 ? -error : error) {
 	case 0:
@@ -446,7 +446,7 @@ static void sdp_fallback_move_async(struct sock *sk, struct socket *sock,
  */
 static bool sdp_fallback_take_over(struct sock *sk, int error)
 {
-	u8 reason = sdp_fallback_reason(error);
+	enum sdp_tcp_reason reason = sdp_fallback_reason(error);
 	unsigned int id = SDP_MIB_TCP_NO_DEVICE + reason - SDP_TCP_NO_DEVICE;
 	struct socket *sock = sk->sk_socket, *tcp = sdp_sk(sk)->tcp;
 	struct sockaddr_in any = { .sin_family = AF_INET };

@@ -20,7 +20,7 @@
  *
  * Return: a word for diag, "" if there is none.
  */
-const char *sdp_info_reason(u8 why)
+const char *sdp_info_reason(enum sdp_reason why)
 {
 	static const char * const names[] = {
 		[SDP_REASON_NONE]	= "",

@@ -74,7 +74,7 @@ struct sdp_sock {
 
 	/* TCP beside SDP, sdp_fallback.c */
 	u8 fallback;			/* SDP_FALLBACK; lock_sock */
-	u8 tcp_reason;			/* SDP_TCP_*; lock_sock */
+	u8 tcp_reason;			/* enum sdp_tcp_reason; lock_sock */
 	u8 tcp_learn;			/* enum sdp_learn */
 	struct sdp_recent_key tcp_key;	/* of connect() */
 	bool tcp_on;			/* the file is that of tcp */

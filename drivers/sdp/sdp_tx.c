@@ -205,7 +205,7 @@ static int sdp_send_piece(struct sock *sk, struct msghdr *msg, int flags,
 static void sdp_tx_count_large(struct sock *sk, struct msghdr *msg)
 {
 	const struct sdp_conn *conn = sdp_sk(sk)->conn;
-	u8 why;
+	enum sdp_reason why;
 
 	if (likely(!READ_ONCE(sdp_sk(sk)->zcopy_threshold)) || !conn ||
 	    msg_data_left(msg) < sdp_sock_zcopy_threshold(sk))

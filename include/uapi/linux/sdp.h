@@ -79,38 +79,51 @@
 
 /*
  * Why a socket with SDP_FALLBACK is one of TCP: SDP_DIAG_TCP_REASON of sock_diag, by
- * name, the tracepoint sdp_tcp, and counters from SDP_MIB_TCP_NO_DEVICE on.
+ * name, the tracepoint sdp_tcp, and counters from SDP_MIB_TCP_NO_DEVICE on. It is not an
+ * enum sdp_reason: that one is about a connection of SDP, has other members in these
+ * interfaces, and the values of both begin at 0.
  */
-#define SDP_TCP_NONE		0	/* it is not */
-#define SDP_TCP_NO_DEVICE	1	/* no RDMA device has, or leads to, the address */
-#define SDP_TCP_NO_ROUTE	2	/* the peer's address or route was not found */
-#define SDP_TCP_REFUSED		3	/* the peer has no SDP there, or takes no more */
-#define SDP_TCP_TIMEOUT		4	/* no answer within net.sdp.fallback_timeout */
-#define SDP_TCP_LIMIT		5	/* net.sdp.max_connections or mem, or no memory */
-#define SDP_TCP_PORT		6	/* the port is in use at the RDMA device */
-#define SDP_TCP_RESET		7	/* the peer or the device ended the attempt */
-#define SDP_TCP_OTHER		8	/* another error */
-#define SDP_TCP_RECENT		9	/* TCP answered there, and SDP did not, just before */
-#define SDP_TCP_REQUESTED	10	/* SDP_FALLBACK_ONLY; not counted */
+enum sdp_tcp_reason {
+	SDP_TCP_NONE,		/* it is not */
+	SDP_TCP_NO_DEVICE,	/* no RDMA device has, or leads to, the address */
+	SDP_TCP_NO_ROUTE,	/* the peer's address or route was not found */
+	SDP_TCP_REFUSED,	/* the peer has no SDP there, or takes no more */
+	SDP_TCP_TIMEOUT,	/* no answer within net.sdp.fallback_timeout */
+	SDP_TCP_LIMIT,		/* net.sdp.max_connections or mem, or no memory */
+	SDP_TCP_PORT,		/* the port is in use at the RDMA device */
+	SDP_TCP_RESET,		/* the peer or the device ended the attempt */
+	SDP_TCP_OTHER,		/* another error */
+	SDP_TCP_RECENT,		/* TCP answered there, and SDP did not, just before */
+	SDP_TCP_REQUESTED,		/* SDP_FALLBACK_ONLY; not counted */
+};
 
 /* Values of sdp_info.link. */
 #define SDP_LINK_NONE		0	/* no connection */
 #define SDP_LINK_VERBS		1	/* messages in registered buffers */
 #define SDP_LINK_SHARED		2	/* buffers of the RDMA device */
 
-/* Why a connection does not have the requested link or flow control. */
-#define SDP_REASON_NONE		0	/* it has */
-#define SDP_REASON_SYSCTL	1	/* net.sdp.shared_link is 0 */
-#define SDP_REASON_OPTION	2	/* SDP_SHARED_LINK is 0 */
-#define SDP_REASON_DEVICE	3	/* the device lacks support */
-#define SDP_REASON_PEER		4	/* the peer does not agree */
-#define SDP_REASON_MEMORY	5	/* there was not enough memory */
-#define SDP_REASON_POLICY	6	/* another flow control is requested */
-#define SDP_REASON_STACK	7	/* the device shares buffers, but lacks flow
-					 * control, buffering or coalescing, which SDP
-					 * leaves to it then
-					 */
-#define SDP_REASON_LINK		8	/* no zero copy: the link is shared */
+/*
+ * Why a connection does not have a shared link, the requested flow control, or sends
+ * without copies: link_reason, flow_reason and zcopy_reason of struct sdp_info.
+ * sock_diag has them by name.
+ */
+enum sdp_reason {
+	SDP_REASON_NONE,	/* it has, or nothing else was requested */
+	SDP_REASON_SYSCTL,	/* net.sdp.shared_link is 0: no shared link, and not its
+				 * flow control
+				 */
+	SDP_REASON_OPTION,	/* SDP_SHARED_LINK is 0: same */
+	SDP_REASON_DEVICE,	/* the device lacks support */
+	SDP_REASON_PEER,	/* the peer does not agree */
+	SDP_REASON_MEMORY,	/* there was not enough memory */
+	SDP_REASON_POLICY,	/* the flow control excludes it: the requested one a
+				 * shared link, that of the connection zero copy
+				 */
+	SDP_REASON_STACK,	/* the device shares buffers, but lacks flow control,
+				 * buffering or coalescing, which SDP leaves to it then
+				 */
+	SDP_REASON_LINK,	/* no zero copy: the link is shared */
+};
 
 #define SDP_INFO_VERSION	3
 #define SDP_INFO_DEVICE		64
@@ -125,11 +138,11 @@ struct sdp_info {
 	__u16	size;
 	__u8	state;			/* TCP_ESTABLISHED and so on */
 	__u8	link;			/* SDP_LINK_* */
-	__u8	link_reason;		/* SDP_REASON_*: why not shared */
+	__u8	link_reason;		/* enum sdp_reason: why not shared */
 	__u8	flow_control;		/* SDP_FLOW_*, 0 without connection */
-	__u8	flow_reason;		/* SDP_REASON_* */
+	__u8	flow_reason;		/* same: why not as requested */
 	__u8	zcopy_able;		/* link, flow control and device allow it */
-	__u8	zcopy_reason;		/* SDP_REASON_*: why not; version 3 */
+	__u8	zcopy_reason;		/* same: why not; version 3 */
 	__u8	pad;
 	__u32	zcopy_threshold;	/* as SDP_ZCOPY */
 	__u32	rx_queue;		/* bytes to be read; of a listener,

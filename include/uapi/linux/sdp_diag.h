@@ -89,7 +89,8 @@ enum {
 				 */
 
 	SDP_DIAG_TCP_REASON,	/* string: why a socket with SDP_FALLBACK is one of
-				 * TCP, the names of SDP_TCP_* in lower case;
+				 * TCP, a name of enum sdp_tcp_reason after
+				 * SDP_TCP_, in lower case;
 				 * absent if it is not. State, addresses and queues
 				 * are those of TCP then
 				 */
