@@ -33,6 +33,7 @@
 #include <linux/netdevice.h>
 #include <linux/rhashtable.h>
 #include <linux/sched/isolation.h>
+#include <linux/sizes.h>
 #include <linux/smp.h>
 #include <linux/u64_stats_sync.h>
 
@@ -48,7 +49,7 @@
 #define HNIC_HDR_MAX	256	/* longest headers of a packet to be cut */
 #define HNIC_COPYBREAK	256	/* shorter packets are copied by the host */
 #define HNIC_POOL_PAGES	128
-#define HNIC_POOL_ORDER	3
+#define HNIC_POOL_ORDER	get_order(SZ_32K)	/* of each */
 #define HNIC_WIRE_MAX	4096	/* packets under way; then the sender waits */
 #define HNIC_WIRE_SIZE	(8U << 20)	/* bytes of memory of the packets on it */
 #define HNIC_CONNS	1024	/* of a device; default of HNIC_MAX_CONNS */

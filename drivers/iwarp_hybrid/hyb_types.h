@@ -9,6 +9,7 @@
 #ifndef HYB_TYPES_H
 #define HYB_TYPES_H
 
+#include <linux/sizes.h>
 #include <linux/types.h>
 #include <rdma/rdma_stack.h>
 #include <rdma/siw-abi.h>
@@ -28,7 +29,7 @@ struct sock;
 
 #define HYB_TX_PAGES	2	/* pages there is always room for, a power of two */
 #define HYB_TX_PAGES_MAX 512	/* when many wait for TCP, same */
-#define HYB_TX_ORDER	3	/* 32 KB each, less when memory is short */
+#define HYB_TX_ORDER	get_order(SZ_32K) /* of each; less when memory is short */
 #define HYB_TX_POOL	128	/* pages kept to be used again, a power of two */
 
 /*

@@ -55,7 +55,7 @@ static int sdp_fc_rdma_avail(struct sdp_conn *conn, const struct sdp_msg *m)
 
 	if (r->peer_len)
 		return SDP_MIB_BAD_STATE;
-	if (len < PAGE_SIZE || len > INT_MAX || !is_power_of_2(len))
+	if (len < SDP_RING_LEN_MIN || len > INT_MAX || !is_power_of_2(len))
 		return SDP_MIB_BAD_RDMA;
 	r->peer_rkey = m->ext.avail.rkey;
 	r->peer_va = m->ext.avail.va;

@@ -75,12 +75,12 @@ static struct page *sdp_qp_rx_get(struct sdp_conn *conn, gfp_t gfp, bool must)
 {
 	struct page *page;
 
-	if (!sdp_mem_charge_rx(conn->sk, SDP_BUF_SIZE, must))
+	if (!sdp_mem_charge_rx(conn->sk, SDP_BUF_TRUESIZE, must))
 		return NULL;
 	page = alloc_pages(gfp | __GFP_ACCOUNT | __GFP_COMP | __GFP_NOWARN,
 			   SDP_BUF_ORDER);
 	if (!page)
-		sdp_mem_uncharge_rx(conn->sk, SDP_BUF_SIZE);
+		sdp_mem_uncharge_rx(conn->sk, SDP_BUF_TRUESIZE);
 	return page;
 }
 
@@ -94,7 +94,7 @@ static struct page *sdp_qp_rx_get(struct sdp_conn *conn, gfp_t gfp, bool must)
 void sdp_qp_rx_put(struct sock *sk, struct page *page)
 {
 	put_page(page);
-	sdp_mem_uncharge_rx(sk, SDP_BUF_SIZE);
+	sdp_mem_uncharge_rx(sk, SDP_BUF_TRUESIZE);
 }
 
 /**

@@ -45,7 +45,7 @@ static void sdp_ring_put(struct sock *sk, struct sdp_ring *ring)
 
 static struct sdp_ring *sdp_ring_alloc(struct sock *sk, u32 size)
 {
-	u32 nr = size / SDP_BUF_SIZE, i;
+	u32 nr = size / SDP_RING_PIECE, i;
 	struct sdp_ring *ring;
 
 	ring = kzalloc(struct_size(ring, page, nr), GFP_KERNEL_ACCOUNT);
@@ -96,7 +96,7 @@ static int sdp_ring_map(struct sdp_conn *conn, struct sdp_ring_conn *r)
 	sg_init_table(sg, ring->nr);
 	r->sg = sg;
 	for (i = 0; i < ring->nr; i++) {
-		sg_set_page(&sg[i], ring->page[i], SDP_BUF_SIZE, 0);
+		sg_set_page(&sg[i], ring->page[i], SDP_RING_PIECE, 0);
 		/* one by one: an IOMMU would merge entries */
 		if (!ib_dma_map_sg(conn->dev, &sg[i], 1, SDP_RING_DIR))
 			return -ENOMEM;
@@ -494,9 +494,9 @@ static u32 sdp_ring_at(const struct sdp_ring *ring, u32 seq, u32 len,
 {
 	u32 at = (seq - ring->base) & (ring->size - 1);
 
-	run->page = ring->page[at / SDP_BUF_SIZE];
-	run->off = at % SDP_BUF_SIZE;
-	run->len = min_t(u32, len, SDP_BUF_SIZE - run->off);
+	run->page = ring->page[at / SDP_RING_PIECE];
+	run->off = at % SDP_RING_PIECE;
+	run->len = min_t(u32, len, SDP_RING_PIECE - run->off);
 	return run->len;
 }
 
@@ -511,7 +511,7 @@ static void sdp_ring_sync(struct sdp_conn *conn, u32 seq, u32 len)
 		struct scatterlist *sg;
 
 		sdp_ring_at(ring, seq, len, &run);
-		sg = &r->sg[at / SDP_BUF_SIZE];
+		sg = &r->sg[at / SDP_RING_PIECE];
 		ib_dma_sync_single_for_cpu(conn->dev,
 					   sg_dma_address(sg) + run.off,
 					   run.len, SDP_RING_DIR);
@@ -529,7 +529,7 @@ static void sdp_ring_fill(struct sdp_rx_ctx *c, u32 seq, u32 len)
 
 	for (; len; len -= run.len, seq += run.len, src += run.len) {
 		u32 at = (seq - ring->base) & (ring->size - 1);
-		struct scatterlist *sg = &c->conn->ring->sg[at / SDP_BUF_SIZE];
+		struct scatterlist *sg = &c->conn->ring->sg[at / SDP_RING_PIECE];
 
 		sdp_ring_at(ring, seq, len, &run);
 		memcpy(page_address(run.page) + run.off, src, run.len);

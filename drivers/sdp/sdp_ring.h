@@ -7,11 +7,15 @@
 
 #include "sdp_conn.h"
 #include "sdp_verbs.h"
+#include "sdp_wire.h"
 
-#define SDP_RING_MIN		SDP_BUF_SIZE	/* bytes; a power of two */
-#define SDP_RING_MAX		(SDP_BUF_SIZE * 64)
+#define SDP_RING_PIECE		SDP_BUF_TRUESIZE	/* bytes that lie together */
+#define SDP_RING_MIN		SDP_RING_PIECE	/* bytes; a power of two */
+#define SDP_RING_MAX		SZ_2M
 #define SDP_RING_INLINE		264	/* payload that goes along with a message */
 #define SDP_RING_SLOT		(24 + SDP_RING_INLINE)	/* of a receive */
+
+static_assert(SDP_RING_MIN >= SDP_RING_LEN_MIN && SDP_RING_MIN <= SDP_RING_MAX);
 
 /* Whether payload for a ring goes along with the message that announces it */
 static inline bool sdp_ring_along(u32 bytes)
@@ -25,7 +29,7 @@ static inline bool sdp_ring_along(u32 bytes)
  *	  until it is read
  * @base: rx_seq of the socket at the beginning of the ring
  * @size: bytes, a power of two
- * @nr: pages, each of SDP_BUF_SIZE bytes
+ * @nr: pages, each of SDP_RING_PIECE bytes
  * @page: the pages
  *
  * There is nothing in it but payload: the peer can change it at any time.

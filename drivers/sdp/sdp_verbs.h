@@ -6,9 +6,12 @@
 #ifndef _SDP_VERBS_H
 #define _SDP_VERBS_H
 
+#include <linux/build_bug.h>
 #include <linux/list.h>
+#include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/scatterlist.h>
+#include <linux/sizes.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
@@ -19,8 +22,9 @@ struct sdp_conn;
 struct sock;
 
 /* Limits of this implementation; struct sdp_net has the tunables. */
-#define SDP_BUF_ORDER		3	/* pages of a send or receive buffer */
-#define SDP_BUF_SIZE		(PAGE_SIZE << SDP_BUF_ORDER)
+#define SDP_BUF_SIZE		SZ_32K	/* bytes of a send or receive buffer in use */
+#define SDP_BUF_ORDER		order_base_2(DIV_ROUND_UP(SDP_BUF_SIZE, PAGE_SIZE))
+#define SDP_BUF_TRUESIZE	(PAGE_SIZE << SDP_BUF_ORDER)	/* of its pages */
 #define SDP_SQ_DEPTH		64	/* sends in flight; a power of two */
 #define SDP_SQ_FIRST		16	/* sends in flight at first, at least */
 #define SDP_TXQ_FIRST		16	/* unsent messages at first; a power of two */
@@ -34,6 +38,10 @@ struct sock;
 #define SDP_MAX_RX_BUFS		256
 #define SDP_RX_SEG		14	/* structures of receives, allocated together */
 #define SDP_RX_SEGS		DIV_ROUND_UP(SDP_MAX_RX_BUFS, SDP_RX_SEG)
+
+/* The peer learns it: it must not follow the size of a page */
+static_assert(SDP_BUF_SIZE == 32768);
+static_assert(SDP_BUF_TRUESIZE >= SDP_BUF_SIZE);
 
 /*
  * Give a memory region an address that starts at its offset in its page. By

@@ -30,7 +30,8 @@ void sdp_txq_chunk_release(struct sdp_conn *conn, struct sdp_chunk *c)
 
 	/* the transport may still hold the pages (zero copy below us) */
 	if (!c->page || v->tx_free_count >= SDP_TX_KEEP_CHUNKS ||
-	    sdp_mem_short() || page_count(c->page) != 1 || c->size != SDP_BUF_SIZE) {
+	    sdp_mem_short() || page_count(c->page) != 1 ||
+	    c->size != SDP_BUF_TRUESIZE) {
 		sdp_qp_chunk_free(conn, c);
 		return;
 	}

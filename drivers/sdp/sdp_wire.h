@@ -72,6 +72,7 @@ enum sdp_mid {
 #define SDP_EXT_KNOWN		(SDP_EXT_SHARED | SDP_EXT_RING | SDP_EXT_HOLD | \
 				 SDP_EXT_IMM)
 #define SDP_IMM_MAX		0xffff	/* bytes that immediate data can announce */
+#define SDP_RING_LEN_MIN	4096	/* bytes of a ring; RingAvail of less is an error */
 
 /* Payload of a message where no receive buffers limit it */
 #define SDP_SHARED_PAYLOAD	(1024U * 1024)

@@ -82,7 +82,11 @@ static inline void set_bit(int nr, unsigned long *p)
 
 /* ---- memory ---- */
 
+#ifndef PAGE_SIZE
 #define PAGE_SIZE 4096u
+#endif
+#define PAGE_SHIFT __builtin_ctz(PAGE_SIZE)
+#define SZ_32K 0x8000
 #define GFP_ATOMIC 1u
 #define GFP_KERNEL 2u
 #define GFP_KERNEL_ACCOUNT GFP_KERNEL

@@ -14,7 +14,6 @@
 #define HYBRID_H
 #define __init
 #define __ro_after_init
-#define PAGE_SHIFT 12
 #define RDMA_NLDEV_ATTR_DRIVER 1
 #define kvfree kfree
 #define kvmalloc_array kcalloc

@@ -23,6 +23,7 @@
 #include <linux/mm_types.h>
 #include <linux/mmu_notifier.h>
 #include <linux/scatterlist.h>
+#include <linux/sizes.h>
 #include <linux/skbuff.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
@@ -30,7 +31,8 @@
 
 #define SDP_ZC_MIN	4096	/* bytes below which it is never tried */
 #define SDP_ZC_HEAD	64	/* bytes that go along with SrcAvail, combined */
-#define SDP_ZC_PAGES	257	/* of one advertisement: 1 MB, wherever it is */
+/* of one advertisement: 1 MB, wherever it is */
+#define SDP_ZC_PAGES	(SZ_1M / PAGE_SIZE + 1)
 #define SDP_ZC_PAGES_MIN	16	/* a device with fewer is not worth it */
 /* bytes of an RDMA Read, except over iWARP: after a lost packet all of it is repeated */
 #define SDP_ZC_READ	262144

@@ -94,7 +94,7 @@ enum sdp_tcp_reason {
 	SDP_TCP_RESET,		/* the peer or the device ended the attempt */
 	SDP_TCP_OTHER,		/* another error */
 	SDP_TCP_RECENT,		/* TCP answered there, and SDP did not, just before */
-	SDP_TCP_REQUESTED,		/* SDP_FALLBACK_ONLY; not counted */
+	SDP_TCP_REQUESTED,	/* SDP_FALLBACK_ONLY; not counted */
 };
 
 /* Values of sdp_info.link. */
