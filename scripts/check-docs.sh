@@ -118,6 +118,7 @@ done
 
 scripts/tour.py || bad=1
 $doc/figures/figures.py -c || bad=1
+scripts/check-lists.py || bad=1
 
 if command -v rst2html >/dev/null; then
 	for f in *.rst "$doc"/*.rst; do

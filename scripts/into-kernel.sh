@@ -62,8 +62,6 @@ module() {
 		-e "s/^(obj-.*) ([a-z_]+_diag\.o)/\1\nobj-\$(${3}_DIAG) += \2/" \
 		-e 's| -I\$\(src\)/../../lib||' "$top/$1/Kbuild" >"$to/Makefile"
 	cp "$parts/Kconfig/$4" "$to/Kconfig"
-	[ "$2" = lib/iwarp ] || sed -e "s|scripts/check-layers.sh|tools/net/sdp/check-layers.sh|" \
-		"$top/$1/LAYERS" >"$to/LAYERS"
 	[ "$2" != lib/iwarp ] || mv "$to"/*.h "$tree/include/linux/iwarp/"
 	find "$to" -name '*.[ch]' -print0 >>"$sources"
 }
@@ -140,9 +138,7 @@ after Documentation/networking/index.rst '   sctp' '   sdp/index'
 after tools/testing/selftests/Makefile 'TARGETS += net/rds' \
 	"$(printf 'TARGETS += net/sdp/%s\n' bin hnic iwarp_hybrid sdp)"
 
-# Maintainers, and the check of their layers
-mkdir -p "$tree/tools/net/sdp"
-cp "$here/check-layers.sh" "$tree/tools/net/sdp/"
+# Maintainers
 LC_ALL=C awk -f "$parts/MAINTAINERS.awk" "$parts/MAINTAINERS" "$tree/MAINTAINERS" \
 	>"$tree/MAINTAINERS.new"
 mv "$tree/MAINTAINERS.new" "$tree/MAINTAINERS"

@@ -8,7 +8,7 @@
  *	ndo_start_xmit -> TX ring -> TX engine -> link -> wire of the peer
  *	wire -> RX engine -> RX ring -> NAPI -> GRO
  *
- * Files, each of which calls only those below it (LAYERS):
+ * Files, each of which calls only those below it:
  *	hnic_main.c	module, links, devices: open, stop, transmit
  *	hnic_ethtool.c, hnic_sysfs.c	settings and counters
  *	hnic_tx.c	TX engine: fetches, segments, computes checksums

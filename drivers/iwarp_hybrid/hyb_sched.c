@@ -36,7 +36,7 @@ static DEFINE_PER_CPU(struct hyb_qp *, hyb_sched_running);
 static struct workqueue_struct *hyb_sched_wq;
 static const struct hyb_engine_ops *hyb_sched_engines __ro_after_init;
 
-/* Names of the engines are hints for direct calls, see LAYERS */
+/* Names of the engines are hints for direct calls */
 static void hyb_sched_rx(struct hyb_qp *qp)
 {
 	INDIRECT_CALL_1(hyb_sched_engines->rx, hyb_rx_run, qp);

@@ -2,8 +2,7 @@
 /*
  * Objects of the driver and the functions its files offer each other.
  *
- * Layers, top first; each calls only those below it (LAYERS, checked by
- * scripts/check-layers.sh):
+ * Files, each of which calls only those below it:
  *
  *	hyb_main	module, rdma link, net device events
  *	hyb_verbs	device, PD, user context
@@ -11,13 +10,14 @@
  *	hyb_listen	listening cm_ids and their sockets
  *	hyb_cep		connection end points, the state machine
  *	hyb_tcp		TCP socket of a connection, its callbacks
+ *	hyb_idle	memory of queue pairs that do nothing
  *	hyb_rx, hyb_tx	the engines
  *	hyb_ext, hyb_fast, hyb_shared	parts of both engines
- *	hyb_xmit	packets between TCP and IP (same layer as hyb_ext)
- *	hyb_fpdu	FPDUs in the outgoing stream; hyb_idle
+ *	hyb_xmit	packets between TCP and IP
+ *	hyb_fpdu	FPDUs in the outgoing stream
  *	hyb_attr, hyb_recv, hyb_sg	sysfs; receives; payload by reference
  *	hyb_off_conn, hyb_ooo, hyb_srq	NIC offload; out-of-order placement
- *	hyb_off_place, hyb_off_sw, hyb_queue
+ *	hyb_off_place, hyb_off_sw, hyb_queue	the same; work queues
  *	hyb_cq, hyb_lend, hyb_off_rec, hyb_off_steer, hyb_place
  *	hyb_mem, hyb_sched	registered memory; scheduler of the engines
  *	hyb_obj, hyb_rdq, hyb_stats, hyb_stream	objects, counters, pages

@@ -3,8 +3,8 @@
  * SDP sockets: shared definitions. Objects and layers have headers of their
  * own.
  *
- * A file calls only files below it. LAYERS has the exact order, which
- * scripts/check-layers.sh compares with the symbols of the objects.
+ * A file calls only files below it:
+ *   sdp_diag.c          sock_diag, a module of its own
  *   af_sdp.c            proto_ops: the system calls
  *   sdp_sockopt.c       socket options
  *   sdp_timer.c         connect(), orphans, keepalive, TCP_USER_TIMEOUT
@@ -20,9 +20,11 @@
  *   sdp_verbs_tx.c      verbs link: messages leave as credits allow
  *   zcopy/              large sends and receives without copies
  *   sdp_verbs_txq.c     messages that wait to be sent
- *   sdp_fc_*.c          flow control: credits, a ring that the sender manages,
+ *   sdp_fc_rdma.c sdp_fc_vwin.c sdp_fc_transport.c
+ *                       flow control: a ring that the sender manages,
  *                       messages that the device holds, the transport's own
  *   sdp_ring.c          that ring: its memory, and the receive queue in it
+ *   sdp_fc_credit.c     flow control: credits
  *   sdp_qp.c            queue pair, buffers, posting
  *   sdp_info.c          reports
  *   sdp_fallback.c      TCP beside SDP: the kernel's TCP sockets
@@ -35,10 +37,11 @@
  *                       registration, the IP route, settings
  *   sdp_sock.c          the socket as an object
  *   sdp_latency.c       how long sends take
- *   sdp_mem.c           account of the buffers of verbs links
  *   sdp_netlink.c       counters and states for user space
- *   sdp_mib.c sdp_trace.c sdp_wire.c
- *                       counters, tracepoints, message formats
+ *   sdp_mem.c           account of the buffers of verbs links
+ *   sdp_mib.c sdp_trace.c
+ *                       counters, tracepoints
+ *   sdp_wire.c          message formats
  *
  * Locks, outermost first:
  *   lock_sock(sk)    serialises system calls on a socket. CM handlers never

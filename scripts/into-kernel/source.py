@@ -74,7 +74,6 @@ PATHS = [
     (r"\bdrivers/hnic\b", "drivers/net/hnic"),
     (r"\blib/iwarp/(\w+)\.h\b", r"include/linux/iwarp/\1.h"),
     (r"\bDocumentation/(?!netlink|networking)(\w+)\.rst\b", r"Documentation/networking/sdp/\1.rst"),
-    (r"\bscripts/check-layers\.sh\b", "tools/net/sdp/check-layers.sh"),
 ]
 
 
