@@ -4,9 +4,11 @@
 
 Each file of a module is in a list of Documentation/architecture.rst and in one of the
 first comment of the module's header. Both must have the objects of the module's LAYERS
-file, in the order of its layers. A directory stands for all objects in it. Prints
-findings, and fails if there are any. Called by check-docs.sh.
+file, in the order of its layers. A directory stands for all objects in it. Each function
+and each test in the table of Documentation/fast_paths.rst must exist. Prints findings, and
+fails if there are any. Called by check-docs.sh.
 """
+import glob
 import os
 import re
 import sys
@@ -88,6 +90,28 @@ def compare(tree, where, lines, ranks):
             tree.complain(where, f"{below} must be above {above}, as in LAYERS")
 
 
+def fast_paths(tree):
+    """Findings about the table of fast paths"""
+    page = "Documentation/fast_paths.rst"
+    sources = "".join(tree.read(path) for path in glob.glob("[dil]*/**/*.[ch]", root_dir=tree.top,
+                                                            recursive=True))
+    # between the second and the third line of "="
+    rows = (re.split(r"^=+  [= ]+\n", tree.read(page), flags=re.M) + ["", "", ""])[2]
+    functions, tests = (set(re.findall(word, rows)) for word in (r"``(\w+)\(\)``",
+                                                                 r"``(\w+/\w+)``"))
+    if not functions or not tests:
+        tree.complain(page, "there is no table")
+    for name in sorted(functions):
+        if not re.search(rf"^(?:[a-z_][\w\t *]*[ *])?{name}\((?!.*;$)", sources, re.M):
+            tree.complain(page, f"there is no function {name}()")
+    for test in sorted(tests):
+        directory, name = test.split("/")
+        makefile = f"selftests/{directory}/Makefile"
+        if not os.path.exists(os.path.join(tree.top, makefile)) or \
+           not re.search(rf"^CODE_{name}\t", tree.read(makefile), re.M):
+            tree.complain(page, f"there is no test {test}")
+
+
 def main():
     if len(sys.argv) > 2 or sys.argv[1:2] in (["-h"], ["--help"]):
         print(__doc__)
@@ -99,6 +123,7 @@ def main():
         ranks = layers(tree.read(path + "LAYERS"))
         compare(tree, f"{page}: {module}.ko", page_list(tree.read(page), module), ranks)
         compare(tree, path + header, header_list(tree.read(path + header), ranks), ranks)
+    fast_paths(tree)
     sys.exit(tree.bad > 0)
 
 

@@ -11,6 +11,7 @@ from checks import FAILED, check
 
 TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
 PAGE = "Documentation/architecture.rst"
+FAST = "Documentation/fast_paths.rst"
 
 
 def findings(top):
@@ -25,7 +26,8 @@ def findings(top):
 def fault(title, path, old, new, expected):
     """A copy of the tree's sources with a fault in it"""
     with tempfile.TemporaryDirectory() as top:
-        for directory in ("Documentation", "drivers", "lib", "include"):
+        for directory in ("Documentation", "drivers", "lib", "include", "selftests/unit",
+                          "selftests/fuzz"):
             shutil.copytree(os.path.join(TOP, directory), os.path.join(top, directory))
         with open(os.path.join(top, path), encoding="utf-8") as f:
             text = f.read()
@@ -53,6 +55,13 @@ def main():
     fault("an object of a directory in another order", "drivers/sdp/LAYERS",
           "zcopy/region\nsdp_verbs_txq", "sdp_verbs_txq\nzcopy/region",
           "drivers/sdp/sdp.h: sdp_verbs_txq must be above zcopy/region, as in LAYERS")
+    fault("a fast path that is no function", FAST, "``mpa_take()``", "``mpa_taken()``",
+          f"{FAST}: there is no function mpa_taken()")
+    fault("a function that is only declared and called", "drivers/iwarp_hybrid/hyb_rx.c",
+          "hyb_rx_bulk(struct", "hyb_rx_bulks(struct",
+          f"{FAST}: there is no function hyb_rx_bulk()")
+    fault("a test that is none", FAST, "``unit/test_crc``", "``unit/test_crcs``",
+          f"{FAST}: there is no test unit/test_crcs")
 
 
 main()
