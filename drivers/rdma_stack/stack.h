@@ -2,11 +2,13 @@
 /*
  * Between the files of rdma_stack.ko. From top to bottom:
  *
- *	stack_main.c module stack_sysfs.c the attribute "components" of every
- *	RDMA device stack_netlink.c the generic netlink family "rdma_stack"
- *	stack_dev.c registry of providers and devices, changes stack_known.c
- *	what is known of drivers that register nothing offload.c registry of NIC
- *	drivers, independent of all other files stack_trace.c tracepoints
+ *	stack_main.c	module
+ *	stack_sysfs.c	the attribute "components" of every RDMA device
+ *	stack_netlink.c	the generic netlink family "rdma_stack"
+ *	stack_dev.c	registry of providers and devices, changes
+ *	stack_known.c	facts about drivers that register nothing
+ *	offload.c	registry of NIC drivers, independent of all other files
+ *	stack_trace.c	tracepoints
  */
 #ifndef _STACK_H
 #define _STACK_H
