@@ -12,6 +12,7 @@ import errno
 import itertools
 import os
 import re
+import select
 import socket
 import struct
 import subprocess
@@ -62,6 +63,10 @@ def family_of(addr):
     return socket.AF_INET6 if ":" in addr else socket.AF_INET
 
 
+def loopback(addr):
+    return addr in ("127.0.0.1", "::1")
+
+
 def listener(addr, port, scope=0, **options):
     sock = new("b", family_of(addr), **options)
     sock.bind(full(addr, port, scope))
@@ -69,8 +74,8 @@ def listener(addr, port, scope=0, **options):
     return sock
 
 
-def client(addr, port, scope=0, local=None, **options):
-    sock = new("a", family_of(addr), **options)
+def client(addr, port, scope=0, local=None, netns="a", **options):
+    sock = new(netns, family_of(addr), **options)
     if local:
         sock.bind(local)
     sock.connect(full(addr, port, scope))
@@ -633,17 +638,47 @@ def both_port_goes_with_the_socket():
     return tried(plain_tcp("b").bind, ("10.0.0.2", port))
 
 
-@both
-def both_reuseport():
-    """The second worker of a program, that binds beside the first"""
+def accepted(group, sock):
+    """That one of the group has the connection of this client, and data go to and fro"""
+    ready = select.select(group, [], [], PATIENCE)[0]
+    return exchange(ready[0], sock) if len(ready) == 1 else f"{len(ready)} have it"
+
+
+def reuseport(addr, *to, **options):
+    """The second worker of a program, that binds beside the first; clients reach them"""
     port = next(PORTS)
     group = []
     for _ in range(2):
-        sock = new("b", socket.AF_INET)
+        sock = new("b", family_of(addr), **options)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         group.append(sock)
-    told = [tried(sock.bind, ("0.0.0.0", port)) for sock in group]
-    return f"{told + [tried(sock.listen, 5) for sock in group]}"
+    told = [tried(sock.bind, (addr, port)) for sock in group]
+    told += [tried(sock.listen, 5) for sock in group]
+    # the loopback device of each namespace is its own
+    told += [accepted(group, client(peer, port, netns="b" if loopback(peer) else "a"))
+             for peer in to]
+    return f"{told}"
+
+
+@both
+def both_reuseport():
+    return reuseport("0.0.0.0", "10.0.0.2")
+
+
+@both
+def both_reuseport_dual():
+    return reuseport("::", "fd00::2", "10.0.0.2", v6only=0)
+
+
+@both
+def both_reuseport_loopback():
+    """No RDMA device has the address"""
+    return reuseport("127.0.0.1", "127.0.0.1")
+
+
+@both
+def both_reuseport_loopback_dual():
+    return reuseport("::", "::1", "127.0.0.1", v6only=0)
 
 
 @both
@@ -666,13 +701,28 @@ def both_v4_behind_dual():
     return side_by_side(v6only=0)
 
 
+def devices(*ends, addr="0.0.0.0", **options):
+    """A listener for each device at one port, and a client of each"""
+    port = next(PORTS)
+    group = [listener(addr, port, dev=dev, **options) for dev, _ in ends]
+    return "; ".join(
+        exchange(lsn, client(peer, port, netns="b" if loopback(peer) else "a"))
+        for lsn, (_, peer) in zip(group, ends))
+
+
 @both
 def both_devices():
-    port = next(PORTS)
-    first = listener("0.0.0.0", port, dev="vb")
-    second = listener("0.0.0.0", port, dev="wb")
-    return exchange(first, client("10.0.0.2", port)) + "; " + \
-        exchange(second, client("10.0.1.2", port))
+    return devices(("vb", "10.0.0.2"), ("wb", "10.0.1.2"))
+
+
+@both
+def both_devices_dual():
+    return devices(("vb", "fd00::2"), ("wb", "10.0.1.2"), addr="::", v6only=0)
+
+
+@both
+def both_devices_loopback():
+    return devices(("vb", "10.0.0.2"), ("lo", "127.0.0.1"))
 
 
 @both
@@ -734,7 +784,7 @@ VA, VA_IF = linklocal("a", "va")
 WA, WA_IF = linklocal("a", "wa")
 VB, VB_IF = linklocal("b", "vb")
 WB, WB_IF = linklocal("b", "wb")
-for function in BOTH if sys.argv[2:] == ["both"] else CASES:
+for function in BOTH if sys.argv[2].startswith("both") else CASES:
     if not function.__name__.startswith("".join(sys.argv[2:])):
         continue
     print(f"{function.__name__}: {result(function)}", flush=True)

@@ -31,6 +31,7 @@ same() {
 	local name tcp sdp
 
 	while IFS='|' read -r name tcp sdp; do
+		ktap_diag "over TCP: $tcp"
 		ktap_is "$1$name" "$sdp" "$tcp"
 	done < <(paste -d '|' <(sed 's/: /|/' /run/tcp) <(sed 's/[^:]*: //' /run/sdp))
 }
@@ -95,6 +96,18 @@ ktap_is "all cases with SDP and TCP ran" "$(wc -l </run/sdp)" "$(grep -c '^@both
 killed b bind
 wait_for 20 no_sockets
 dev_down
+rdma link delete rdwa
+rdma link delete rdwb
+# the same listeners where all of them are TCP's alone
+unset LIBSDP_ONLY
+for prefix in both_reuseport both_devices; do
+	cases /run/tcp $prefix
+	cases /run/sdp $prefix sdp-run
+	same "no RDMA device: "
+	ktap_is "no RDMA device: all cases of $prefix" "$(wc -l </run/sdp)" \
+		"$(grep -c "^def $prefix" "$PROG")"
+done
+export LIBSDP_ONLY=1
 # it has no other port than that of the program
 if dev_up siw siw; then
 	cases /run/tcp port_connect
