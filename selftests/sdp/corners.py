@@ -68,9 +68,9 @@ def enter(netns):
             raise OSError(ctypes.get_errno(), "setns")
 
 
-def new(netns, family=socket.AF_INET):
+def new(netns, family=socket.AF_INET, protocol=PROTOCOL):
     enter(netns)
-    sock = socket.socket(family, socket.SOCK_STREAM, PROTOCOL)
+    sock = socket.socket(family, socket.SOCK_STREAM, protocol)
     sock.settimeout(30)
     return sock
 
@@ -81,8 +81,8 @@ def port():
     return PORT
 
 
-def listener(at=None, reuseport=False, backlog=8):
-    sock = new("b")
+def listener(at=None, reuseport=False, backlog=8, protocol=PROTOCOL):
+    sock = new("b", protocol=protocol)
     if reuseport:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     sock.bind((SERVER, port() if at is None else at))
@@ -91,8 +91,8 @@ def listener(at=None, reuseport=False, backlog=8):
     return sock
 
 
-def connected(to):
-    sock = new("a")
+def connected(to, protocol=PROTOCOL):
+    sock = new("a", protocol=protocol)
     sock.connect(to.getsockname())
     return sock
 
@@ -115,9 +115,8 @@ def queued(sock, size):
     return False
 
 
-def splice(sock, pipe, size):
-    got = LIBC.splice(sock.fileno(), None, pipe, None, ctypes.c_size_t(size),
-                      SPLICE_F_NONBLOCK)
+def splice(sock, pipe, size, flags=SPLICE_F_NONBLOCK):
+    got = LIBC.splice(sock.fileno(), None, pipe, None, ctypes.c_size_t(size), flags)
     return got if got >= 0 else -ctypes.get_errno()
 
 
@@ -154,6 +153,70 @@ def splice_fills_a_pipe():
     # what TCP's pieces fill depends on how its packets arrived
     full = done == size or not PROTOCOL
     return "all" if full and not any(data) else f"{done} bytes"
+
+
+def splice_to_the_end(sock, pipe):
+    """Splice until the end of stream, and empty the pipe after each call, which may wait;
+    the calls, and the data"""
+    calls, data = 0, b""
+    sock.setblocking(True)
+    while True:
+        got = splice(sock, pipe[1], 1 << 16, 0)
+        if got < 0:
+            raise OSError(-got, "splice")
+        if not got:
+            return calls, data
+        calls += 1
+        data += os.read(pipe[0], got)
+
+
+def splice_calls(size, protocol=PROTOCOL):
+    """Calls that it takes to splice that much, which is there already"""
+    lis = listener(backlog=0, protocol=protocol)
+    lis.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 * size)
+    lis.listen()
+    cli = connected(lis, protocol)
+    srv = lis.accept()[0]
+    sent = bytes(at % 251 for at in range(size))
+    pipe = os.pipe()
+    with lis, cli, srv:
+        thread = threading.Thread(target=cli.sendall, args=(sent,))
+        thread.start()
+        there = queued(srv, size)
+        thread.join()
+        cli.shutdown(socket.SHUT_WR)
+        calls, data = splice_to_the_end(srv, pipe)
+    for end in pipe:
+        os.close(end)
+    if not there or data != sent:
+        raise OSError(errno.EIO, "lost")
+    return calls
+
+
+@case
+def splice_of_each_size_to_the_end():
+    """Not many more calls than TCP needs, each of which waits if there is nothing"""
+    told = []
+    for size in (1 << shift for shift in range(10, 17)):
+        calls = splice_calls(size)
+        limit = 2 * splice_calls(size, 0) if PROTOCOL else calls
+        told.append("few" if calls <= limit else f"{calls} for {size} bytes, not {limit}")
+    return ", ".join(told)
+
+
+@case
+def splice_while_data_comes():
+    """No call waits for more than there is, and the last one finds the end"""
+    _, cli, srv = pair()
+    sent = bytes(at % 251 for at in range(1 << 20))
+
+    def sender():
+        for at in range(0, len(sent), 1 << 15):
+            cli.sendall(sent[at:at + (1 << 15)])
+            time.sleep(0.01)
+        cli.close()
+    threading.Thread(target=sender).start()
+    return "all" if splice_to_the_end(srv, os.pipe())[1] == sent else "wrong"
 
 
 def until_error(cli):
