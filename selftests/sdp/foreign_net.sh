@@ -3,21 +3,41 @@
 #
 # A network namespace whose own devices reach nothing has a dummy device with the
 # addresses of the host's device. The RDMA CM finds the host's RDMA device by these,
-# but no connection leaves through it.
+# but no connection leaves through it. An ordinary user can make such a namespace, too.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need python3 rping
 PORT=7970
 
-# tried NAMESPACE: print the outcome of connect() over SDP, without fallback
-tried() {
-	timeout 60 in-ns "$1" python3 -c '
+# CONNECT: print the outcome of connect() over SDP, without fallback
+CONNECT='
 import errno, socket
 with socket.socket(socket.AF_INET, socket.SOCK_STREAM, 257) as sock:
     sock.settimeout(20)
     err = sock.connect_ex(("10.0.0.2", '$PORT'))
 print(errno.errorcode[err] if err else "connected")'
+
+# tried NAMESPACE
+tried() { timeout 60 in-ns "$1" python3 -c "$CONNECT"; }
+
+# tried_by_user: the same for an ordinary user, in a user and a network namespace of its own
+# with such a device; and the addresses, so that it is there
+tried_by_user() {
+	# shellcheck disable=SC2016 # for the inner shell
+	timeout 60 setpriv --reuid 65534 --regid 65534 --clear-groups unshare -Urn sh -c '
+		ip link add d0 address "$1" type dummy &&
+		ip addr add 10.0.0.1/24 dev d0 &&
+		ip link set d0 up &&
+		ip -br addr show dev d0 | grep -o 10.0.0.1/24 &&
+		exec python3 -c "$0"' "$CONNECT" "$(in_a cat /sys/class/net/va/address)" 2>&1
+}
+
+# arrived: TCP segments at the host of the listener, and connections that it has accepted
+arrived() {
+	# shellcheck disable=SC2016 # for awk
+	echo "$(in_b awk '$1 == "Tcp:" && $2 != "RtoAlgorithm" { print $11 }' /proc/net/snmp)" \
+		"$(grep -c accepted "$LISTENER_LOG")"
 }
 
 # namespace_like_a: a namespace c with the addresses of the net device of host a
@@ -38,10 +58,15 @@ sock.bind(("10.0.0.2", '$PORT'))
 sock.listen(8)
 print("listening", flush=True)
 while True:
-    sock.accept()'
+    sock.accept()
+    print("accepted", flush=True)'
 	LISTENER=$BG_PID
+	LISTENER_LOG=$BG_LOG
 	wait_for 20 said listening
 }
+
+# accepted N
+accepted() { [ "$(grep -c accepted "$LISTENER_LOG")" -eq "$1" ]; }
 
 # iwarp_hybrid itself refuses programs of verbs in another namespace
 verbs_cases() {
@@ -60,8 +85,17 @@ for kind in hybrid siw; do
 	dev_up $kind $kind || ktap_skip_all "no RDMA device"
 	namespace_like_a
 	listener
+	none=$(arrived)
 	ktap_is "$kind: the namespace of the device connects" "$(tried a)" connected
+	wait_for 20 accepted 1 || ktap_fail "$kind: the connection is accepted" "$(arrived)"
+	# both ends close it
+	sleep 1
+	was=$(arrived)
+	ktap_check "$kind: which the host of the listener sees, $was" test "$was" != "$none"
 	ktap_is "$kind: the namespace with the same addresses does not" "$(tried c)" ENETUNREACH
+	ktap_is "$kind: nor does an ordinary user in such a namespace" \
+		"$(tried_by_user | tr '\n' ' ')" "10.0.0.1/24 ENETUNREACH "
+	ktap_is "$kind: nothing of these arrives: segments, connections" "$(arrived)" "$was"
 	[ $kind = siw ] || verbs_cases
 	stop_bg "$LISTENER"
 	ip netns del c
