@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""walker.py SEED SECONDS: random calls of every kind, at the same time
+"""walker.py SEED SECONDS KIND: random calls of every kind, at the same time
 
-Programs in the namespaces a and b make random calls on sockets. Another one changes
-settings, ends sockets by sock_diag, and takes devices away and brings them back. Each
+Programs in the namespaces a and b make random calls on sockets, and send netlink requests
+that are random or malformed. Another one changes settings, ends sockets by sock_diag, and
+takes devices (of this KIND) away and brings them back. Each
 draws its steps from SEED and its own number, so that a walk that crashed the kernel can
 be repeated. No result of a call is wrong. The kernel has to survive, every program has to
 come to its end, and nothing may be left."""
@@ -28,11 +29,16 @@ import sys
 import termios
 import time
 
-SEED, SECONDS = int(sys.argv[1]), float(sys.argv[2])
+SEED, SECONDS, KIND = int(sys.argv[1]), float(sys.argv[2]), sys.argv[3]
 END = time.monotonic() + SECONDS
 CLONE_NEWNET = 0x40000000
 AF_SDP, IPPROTO_SDP, SOL_SDP = 27, 257, 1027
 SPLICE_F_NONBLOCK = 2
+AF_NETLINK, NETLINK_SOCK_DIAG, NETLINK_GENERIC = 16, 4, 16
+NLM_F_REQUEST, NLM_F_ACK, NLM_F_DUMP = 1, 4, 0x300
+NLMSG_ERROR, NLMSG_DONE = 2, 3
+SOCK_DIAG_BY_FAMILY, SOCK_DESTROY = 20, 21
+GENL_ID_CTRL, CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_ID, CTRL_ATTR_FAMILY_NAME = 16, 3, 1, 2
 PORTS = range(7000, 7004)
 ADDRESSES = {socket.AF_INET: ("10.0.0.1", "10.0.0.2", "0.0.0.0", "127.0.0.1"),
              socket.AF_INET6: ("fd00::1", "fd00::2", "::", "::1")}
@@ -204,6 +210,66 @@ class Program:
         self.socks.remove(sock)
         sock.close()
 
+    def attributes(self):
+        """Some netlink attributes, of any number and length; the lengths of some are wrong"""
+        told = b""
+        for _ in range(self.rand.randrange(4)):
+            body = self.rand.randbytes(self.rand.choice((0, 1, 4, 8, 100)))
+            size = 4 + len(body) if self.rand.random() < 0.8 else self.rand.getrandbits(16)
+            kind = self.rand.choice((0, 1, 2, 3, 15, 16, 17, 40, self.rand.getrandbits(16)))
+            told += struct.pack("HH", size, kind) + body + bytes(-len(body) % 4)
+        return told
+
+    def netlink(self, protocol, kind, body, flags):
+        """Send a request, and take what comes for it"""
+        with socket.socket(AF_NETLINK, socket.SOCK_RAW, protocol) as sock:
+            sock.settimeout(0.05)
+            sock.send(struct.pack("IHHII", 16 + len(body), kind, flags | NLM_F_REQUEST, 1, 0) +
+                      body)
+            told = b""
+            with contextlib.suppress(socket.timeout):
+                while not told or flags & NLM_F_DUMP:
+                    told = sock.recv(1 << 16)
+                    if struct.unpack_from("H", told, 4)[0] in (NLMSG_ERROR, NLMSG_DONE):
+                        break
+        return told
+
+    def netlink_flags(self):
+        return self.rand.choice((0, NLM_F_ACK, NLM_F_DUMP, NLM_F_DUMP | NLM_F_ACK,
+                                 self.rand.getrandbits(16)))
+
+    def do_diag(self, _sock):
+        """Requests of sock_diag, most of them for no socket"""
+        body = struct.pack("BBHIIII", self.rand.choice((AF_SDP, AF_SDP, AF_SDP, 2, 255)),
+                           self.rand.choice((0, 0, 0, 6, 255)), self.rand.choice((0, 0, 1)),
+                           self.rand.choice((0, 0xffffffff, self.rand.getrandbits(32))),
+                           self.rand.choice((0, 7, self.rand.getrandbits(32))),
+                           self.rand.choice((0, self.rand.randrange(3000),
+                                             self.rand.getrandbits(32))),
+                           self.rand.choice((0, 0, self.rand.getrandbits(32))))
+        if self.rand.random() < 0.2:
+            body = body[:self.rand.randrange(len(body))]
+        self.netlink(NETLINK_SOCK_DIAG,
+                     self.rand.choice((SOCK_DIAG_BY_FAMILY, SOCK_DESTROY)),
+                     body + self.attributes(), self.netlink_flags())
+
+    def do_genl(self, _sock):
+        """Requests of the generic netlink family"""
+        ask = struct.pack("BBHHH4s", CTRL_CMD_GETFAMILY, 1, 0, 8, CTRL_ATTR_FAMILY_NAME, b"sdp")
+        told = self.netlink(NETLINK_GENERIC, GENL_ID_CTRL, ask, 0)
+        at = 20
+        while at + 4 <= len(told):
+            size, kind = struct.unpack_from("HH", told, at)
+            if kind == CTRL_ATTR_FAMILY_ID:
+                family = struct.unpack_from("H", told, at + 4)[0]
+                self.netlink(NETLINK_GENERIC, family,
+                             struct.pack("BBH", self.rand.choice((0, 1, 1, 2, 3, 255)),
+                                         self.rand.choice((0, 1, 2)), 0) + self.attributes(),
+                             self.netlink_flags())
+                return
+            at += max(4, (size + 3) & ~3)
+        raise RuntimeError(f"no generic netlink family sdp: {told.hex()}")
+
     def do_fork(self, _sock):
         """A child that has them all, and dies"""
         pid = os.fork()
@@ -276,7 +342,7 @@ class Administrator:
         enter(ns)
         run("rdma", "link", "delete", "rd" + ns)
         time.sleep(self.rand.random() * 0.1)
-        run("rdma", "link", "add", "rd" + ns, "type", "hybrid", "netdev", "v" + ns)
+        run("rdma", "link", "add", "rd" + ns, "type", KIND, "netdev", "v" + ns)
 
     def do_link(self):
         ns = self.rand.choice("ab")
