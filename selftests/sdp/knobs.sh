@@ -7,13 +7,14 @@
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-need sdp-run xfer sdp-actions sdp-fc sdpstat jq
+need python3 sdp-run xfer sdp-actions sdp-fc sdpstat jq
 need_research
 dev_up hybrid hybrid || ktap_skip_all "no devices"
 modprobe -q sdp
 
 SERVER=10.0.0.2
 PORT=7700
+TRACE=/sys/kernel/tracing
 MAP=/run/knobs.map
 
 # set_both NAME=VALUE...
@@ -108,7 +109,7 @@ for update in third half each; do
 	UPDATES[$update]=$(($(sdp_counter b tx_credit_updates) - was))
 done
 ktap_diag "updates: ${UPDATES[half]} by half, ${UPDATES[third]} by third, ${UPDATES[each]} each"
-ktap_check "credit_update half sends fewer updates than each" test "${UPDATES[half]}" -lt "${UPDATES[each]}"
+ktap_check "credit_update half sends fewer updates than third" test "${UPDATES[half]}" -lt "${UPDATES[third]}"
 ktap_check "credit_update third sends fewer updates than each" test "${UPDATES[third]}" -lt "${UPDATES[each]}"
 set_both credit_update=third
 
@@ -131,4 +132,70 @@ for posted in 8 1 32; do
 	stop_bg $server
 	transfer 1000000
 done
+
+# zc_hits: calls of all functions of zero copy
+zc_hits() { awk '$1 ~ /^sdp_zc_/ { n += $2 } END { print n + 0 }' $TRACE/kprobe_profile; }
+
+# zc_probes: count the calls of each function of zero copy that is not inlined
+zc_probes() {
+	awk '$2 ~ /[tT]/ && $3 ~ /^sdp_zc_[a-z0-9_]*$/ && $4 == "[sdp]" {
+		print "p:" $3 " sdp:" $3 }' /proc/kallsyms >>$TRACE/kprobe_events
+	defer sh -c "echo 0 >$TRACE/events/kprobes/enable; echo >$TRACE/kprobe_events"
+	echo 1 >$TRACE/events/kprobes/enable
+	PROBES=$(grep -c sdp_zc_ $TRACE/kprobe_events)
+	# the calls of a send among them
+	grep -q sdp_zc_send $TRACE/kprobe_events
+}
+
+# thousand: sends of 16 bytes to a program that does not read. How many calls of functions of
+# zero copy there are meanwhile is left in CALLS.
+thousand() {
+	local link server
+
+	PORT=$((PORT + 1))
+	start_bg b sdp-actions listen $SERVER $PORT 5 accept pause
+	server=$BG_PID
+	wait_port b $PORT
+	rm -f /run/knobs.go
+	mkfifo /run/knobs.go
+	# shellcheck disable=SC2016 # for the inner shell
+	start_bg a sh -c 'python3 -c "
+import socket, sys
+with socket.socket(socket.AF_INET, socket.SOCK_STREAM, 257) as sock:
+    sock.connect((sys.argv[1], int(sys.argv[2])))
+    for word in \"connected\", \"sent\":
+        print(word, flush=True)
+        sys.stdin.readline()
+        for _ in range(1000 if word == \"connected\" else 0):
+            sock.send(bytes(16))
+" "$0" "$1" </run/knobs.go' $SERVER $PORT
+	exec 7>/run/knobs.go
+	wait_for 30 said connected || ktap_fail "$WHAT: connection" "$(cat "$BG_LOG")"
+	link=$(established a .link)
+	CALLS=$(zc_hits)
+	echo >&7
+	wait_for 60 said sent || ktap_fail "$WHAT: 1,000 sends" "$(cat "$BG_LOG")"
+	CALLS=$(($(zc_hits) - CALLS))
+	ktap_is "$WHAT: the link is one of verbs" "$link" verbs
+	exec 7>&-
+	stop_bg "$BG_PID"
+	stop_bg $server
+}
+
+set_both flow_control=credit
+if [ -d $TRACE/events ] && zc_probes; then
+	for threshold in 0 1; do
+		WHAT="zcopy_threshold $threshold"
+		set_both zcopy_threshold=$threshold
+		thousand
+		if [ $threshold = 0 ]; then
+			ktap_is "$WHAT: 1,000 sends call none of $PROBES functions of zero copy" \
+				"$CALLS" 0
+		else
+			ktap_check "$WHAT: 1,000 sends call them, $CALLS times" test "$CALLS" -ge 1000
+		fi
+	done
+else
+	ktap_fail "probes on the functions of zero copy"
+fi
 ktap_done
