@@ -96,7 +96,7 @@ while IFS=$'\t' read -r row _; do
 		complain "sdp.rst: difference from TCP not listed: $row"
 done <selftests/sdp/sockprobe.expected-diff
 
-while read -r _ _ row does; do
+while read -r _ _ row does _; do
 	case $row$does in '' | *works) continue ;; esac
 	grep -qF "\`\`$row\`\`" $doc/sdp.rst || complain "sdp.rst: no $row"
 done < <(grep -v '^#' selftests/sdp/options.list)

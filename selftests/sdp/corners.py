@@ -23,6 +23,10 @@ from bpf import insn, load  # noqa: E402
 
 CLONE_NEWNET = 0x40000000
 SO_SNDBUFFORCE = 32
+SO_RCVBUFFORCE = 33
+SO_LOCK_FILTER = 44
+SO_BINDTOIFINDEX = 62
+SO_BUF_LOCK = 72
 SO_ATTACH_REUSEPORT_CBPF = 51
 SO_ATTACH_REUSEPORT_EBPF = 52
 BPF_SOCKET_FILTER = 1
@@ -591,6 +595,178 @@ def a_send_of_nothing():
         select.select([srv], [], [], 10)
         early += time.monotonic() - begun < 0.15
     return "released" if early > 4 else "held"
+
+
+# ---- options, for options.list
+
+def taken(sndbuf, rcvbuf, forced=False):
+    """Bytes that a send takes while the peer does not read"""
+    names = (SO_SNDBUFFORCE, SO_RCVBUFFORCE) if forced else (socket.SO_SNDBUF, socket.SO_RCVBUF)
+    lis = listener(backlog=0)
+    lis.setsockopt(socket.SOL_SOCKET, names[1], rcvbuf)
+    lis.listen()
+    cli = new("a")
+    cli.setsockopt(socket.SOL_SOCKET, names[0], sndbuf)
+    cli.connect(lis.getsockname())
+    srv = lis.accept()[0]
+    cli.setblocking(False)
+    done = 0
+    while select.select([], [cli], [], 0.5)[1]:
+        with contextlib.suppress(BlockingIOError):
+            done += cli.send(bytes(4096))
+    srv.close()
+    return done
+
+
+def grows(few, many):
+    """By as much as the buffer at least, whose double the kernel keeps with its overhead"""
+    return "more" if many - few >= 80000 else f"{few} bytes, then {many}"
+
+
+@case
+def a_send_buffer_is_a_limit():
+    """SO_SNDBUF"""
+    return grows(taken(8192, 8192), taken(160000, 8192))
+
+
+@case
+def a_receive_buffer_is_a_limit():
+    """SO_RCVBUF"""
+    return grows(taken(8192, 8192), taken(8192, 160000))
+
+
+@case
+def a_forced_send_buffer_may_be_larger():
+    """SO_SNDBUFFORCE, beyond net.core.wmem_max"""
+    return grows(taken(1 << 20, 8192), taken(1 << 20, 8192, True))
+
+
+@case
+def a_forced_receive_buffer_may_be_larger():
+    """SO_RCVBUFFORCE, beyond net.core.rmem_max"""
+    return grows(taken(8192, 1 << 20), taken(8192, 1 << 20, True))
+
+
+@case
+def a_locked_buffer_keeps_its_size():
+    """SO_BUF_LOCK stops the growth of both buffers"""
+    told = []
+    for lock in 0, 3:
+        lis = listener(backlog=0)
+        lis.setsockopt(socket.SOL_SOCKET, SO_BUF_LOCK, lock)
+        lis.listen()
+        cli = connected(lis)
+        srv = lis.accept()[0]
+        was = srv.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
+        threading.Thread(target=cli.sendall, args=(bytes(8 << 20),)).start()
+        left = 8 << 20
+        while left:
+            left -= len(srv.recv(1 << 20))
+        now = srv.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
+        told.append("grows" if now > was else "stays")
+    return f"{told}"
+
+
+@case
+def a_listener_of_one_device():
+    """SO_BINDTOIFINDEX: the device that clients come through, and another one"""
+    told = []
+    for dev in "vb", "lo":
+        lis = listener(backlog=0)
+        lis.setsockopt(socket.SOL_SOCKET, SO_BINDTOIFINDEX, socket.if_nametoindex(dev))
+        lis.listen()
+        told.append(tried(connected, lis))
+    return f"{told}"
+
+
+@case
+def a_locked_filter():
+    """SO_LOCK_FILTER: no program can be attached any more, and the lock stays"""
+    sock = new("a")
+    text = ctypes.create_string_buffer(struct.pack("HBBI", BPF_RET_K, 0, 0, 1))
+    prog = struct.pack("HxxxxxxP", 1, ctypes.addressof(text))
+    told = []
+    for lock in 0, 1:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        sock.setsockopt(socket.SOL_SOCKET, SO_LOCK_FILTER, lock)
+        told.append(tried(sock.setsockopt, socket.SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, prog))
+    told.append(tried(sock.setsockopt, socket.SOL_SOCKET, SO_LOCK_FILTER, 0))
+    return f"{told}"
+
+
+def timed(call, sock, option):
+    """The result of a call that waits, and whether it has waited as long as the option says"""
+    sock.settimeout(None)
+    sock.setsockopt(socket.SOL_SOCKET, option, struct.pack("qq", 0, 400000))
+    begun = time.monotonic()
+    result = tried(call)
+    return f"{result} {0.35 < time.monotonic() - begun < 5}"
+
+
+@case
+def a_receive_has_a_time():
+    """SO_RCVTIMEO, SO_RCVTIMEO_NEW"""
+    _, cli, _srv = pair()
+    return f"{[timed(lambda: cli.recv(1), cli, option) for option in (socket.SO_RCVTIMEO, 66)]}"
+
+
+@case
+def a_send_has_a_time():
+    """SO_SNDTIMEO, SO_SNDTIMEO_NEW, when there is no room"""
+    _, cli, _srv = pair()
+    return f"{[timed(lambda: cli.sendall(bytes(16 << 20)), cli, option) for option in (21, 67)]}"
+
+
+@case
+def a_close_may_be_a_reset():
+    """SO_LINGER with a time of 0"""
+    told = []
+    for on in 0, 1:
+        _, cli, srv = pair()
+        cli.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", on, 0))
+        cli.close()
+        told.append(tried(srv.recv, 1))
+    return f"{told}"
+
+
+@case
+def a_closed_socket_need_not_wait_for_the_peer():
+    """TCP_LINGER2: in FIN_WAIT2, by default for tcp_fin_timeout; below 0 close() resets"""
+    told = []
+    for value in None, -1:
+        _, cli, srv = pair()
+        if value:
+            cli.setsockopt(socket.IPPROTO_TCP, socket.TCP_LINGER2, value)
+        cli.shutdown(socket.SHUT_WR)
+        srv.recv(1)
+        # the acknowledgment of the end is on its way
+        time.sleep(0.5)
+        cli.close()
+        time.sleep(0.5)
+        # after the end of stream the reset shows at the writer
+        told.append(tried(srv.send, b"x"))
+    return f"{told}"
+
+
+@case
+def an_option_releases_what_waits():
+    """TCP_NODELAY releases what MSG_MORE delays, and TCP_CORK, when it ends, what it does;
+    a timer of 200 ms would do so as well, and a busy machine is late: most of five decide"""
+    told = []
+    for option, begin, end in (socket.TCP_NODELAY, None, 1), (socket.TCP_CORK, 1, 0):
+        early = 0
+        for _ in range(5):
+            _, cli, srv = pair()
+            if begin:
+                cli.setsockopt(socket.IPPROTO_TCP, option, begin)
+            cli.send(b"held", 0 if begin else socket.MSG_MORE)
+            begun = time.monotonic()
+            held = not select.select([srv], [], [], 0.02)[0]
+            cli.setsockopt(socket.IPPROTO_TCP, option, end)
+            select.select([srv], [], [], 10)
+            early += held and time.monotonic() - begun < 0.15
+        told.append("released" if early > 2 else f"{early} of 5")
+    return f"{told}"
 
 
 def main():

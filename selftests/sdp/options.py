@@ -3,10 +3,14 @@
 """options.py LIST: every number of four levels, over TCP and over SDP
 
 An option that TCP takes works over SDP, or is one of those that LIST says are stored, or
-refused. Any other number is refused over SDP whatever TCP does. Prints TAP."""
+refused. Any other number is refused over SDP whatever TCP does. One that works or is stored
+has the value of TCP's afterwards. One that works has a test case that shows its effect. Prints
+TAP."""
 import ctypes
 import errno
 import os
+import re
+import shutil
 import socket
 import struct
 import sys
@@ -60,17 +64,33 @@ VALUES = {
 
 
 def read_list(path):
-    """{(level, number): (name, what SDP does on this kernel)}"""
+    """{(level, number): (name, what SDP does on this kernel, the test case of its effect)}"""
     table = {}
     with open(path, encoding="ascii") as file:
-        lines = [line.split() for line in file if not line.startswith("#")]
-    for level, number, name, does in lines:
+        lines = [line.split(None, 4) for line in file if not line.startswith("#")]
+    for level, number, name, does, *case in lines:
         old, _, new = does.partition(",")
         old, _, until = old.partition("<")
         if until and KERNEL >= tuple(int(part) for part in until.split(".")):
             old = new or "works"
-        table[level, int(number)] = (name, old)
+        table[level, int(number)] = (name, old, "".join(case).strip())
     return table
+
+
+def shown(name, case):
+    """Is there such a test case? A function of a file that names the option, or a text of a
+    program"""
+    file, _, what = case.partition(":")
+    here = os.path.dirname(os.path.abspath(__file__))
+    path = os.path.join(here, file) if file.endswith(".py") else shutil.which(file)
+    if not what or not path or not os.path.exists(path):
+        return False
+    with open(path, "rb") as opened:
+        text = opened.read()
+    if not file.endswith(".py"):
+        return what.encode() in text
+    return re.search(rf"^def {what}\(".encode(), text, re.M) and \
+        re.search(rf"\b{name}\b|\b{name.partition('_')[2]}\b".encode(), text)
 
 
 def name_of(err):
@@ -78,16 +98,24 @@ def name_of(err):
     return "EOPNOTSUPP" if err == errno.EOPNOTSUPP else errno.errorcode.get(err, str(err))
 
 
+def value(sock, level, number):
+    """The value that getsockopt() returns, or the name of the error"""
+    try:
+        return sock.getsockopt(LEVELS[level], number, 256)
+    except OSError as err:
+        return name_of(err.errno)
+
+
 def tried(family, protocol, level, number, name):
-    """Set the option. Returns "ok", or the name of the error"""
+    """Set the option. Returns "ok", or the name of the error, and the value afterwards"""
     with socket.socket(family, socket.SOCK_STREAM, protocol) as sock:
         if "REUSEPORT_" in name:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         try:
             sock.setsockopt(LEVELS[level], number, VALUES.get(name, ONE))
         except OSError as err:
-            return name_of(err.errno)
-    return "ok"
+            return name_of(err.errno), None
+        return "ok", value(sock, level, number)
 
 
 def wanted(tcp, sdp, does):
@@ -105,10 +133,14 @@ def check(table, level):
     bad = []
     taken = 0
     for number in NUMBERS:
-        name, does = table.get((level, number), ("", None))
-        tcp = tried(family, 0, level, number, name)
-        sdp = tried(family, SDP, level, number, name)
+        name, does, case = table.get((level, number), ("", None, ""))
+        tcp, theirs = tried(family, 0, level, number, name)
+        sdp, ours = tried(family, SDP, level, number, name)
         taken += tcp == "ok"
+        if tcp == sdp == "ok" and theirs != ours:
+            bad.append(f"{number} {name}: TCP has {theirs} afterwards, SDP {ours}")
+        if does == "works" and not shown(name, case):
+            bad.append(f"{number} {name}: no test case of its effect: {case or 'none named'}")
         if not wanted(tcp, sdp, does):
             bad.append(f"{number} {name or 'not in the list'}: TCP {tcp}, SDP {sdp}, "
                        f"listed as {does}")
@@ -125,7 +157,7 @@ def main():
             bad.append("TCP takes none")
         failed += bool(bad)
         print(f"{'not ' if bad else ''}ok {i} - options of the level {level}: {taken} that "
-              "TCP takes, each works or is listed")
+              "TCP takes, each works or is listed, with the value of TCP and a test case")
         for line in bad:
             print("#", line)
     print(f"1..{len(LEVELS)}\n# totals: pass:{len(LEVELS) - failed} fail:{failed} skip:0")
