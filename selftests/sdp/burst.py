@@ -3,7 +3,7 @@
 """
 Ends of a connection that carries a burst and then little or nothing.
 
-    burst.py serve PORT             reads all from one client
+    burst.py serve PORT             waits for a line when it has a client, then reads all
     burst.py send ADDRESS PORT GAP  waits for a line, sends 4 MB, then, if GAP is not
                                     0, a byte each GAP seconds, until its input ends
 """
@@ -11,14 +11,17 @@ import select
 import socket
 import sys
 
-BURST = 4 << 20
+BURST = bytes(4 << 20)
 
 
 def serve(port):
     """One client, to its end"""
     with socket.create_server(("0.0.0.0", port)) as listener:
         sock = listener.accept()[0]
-        while sock.recv(1 << 20):
+        into = bytearray(1 << 20)
+        print("accepted", flush=True)
+        sys.stdin.readline()
+        while sock.recv_into(into):
             pass
 
 
@@ -27,7 +30,7 @@ def send(address, port, gap):
     sock = socket.create_connection((address, port))
     print("connected", flush=True)
     sys.stdin.readline()
-    sock.sendall(bytes(BURST))
+    sock.sendall(BURST)
     print("sent", flush=True)
     while not select.select([sys.stdin], [], [], gap or None)[0]:
         sock.send(b"x")
