@@ -12,10 +12,12 @@ groups.py mapped GROUP COMMAND...: runs it in a user namespace where this group 
 	group has a number
 groups.py serve PORT | ask ADDRESS PORT: over SDP
 groups.py tcp PORT: a TCP server
-groups.py landlock ADDRESS PORT: results of connect() over TCP, and of SDP with SDP_FALLBACK,
-	for a program that may connect to no TCP port"""
+groups.py landlock ADDRESS PORT: results of connect() of a TCP socket, and of SDP sockets with
+	SDP_FALLBACK 1, with 2, and with 2 after bind(), then those of listen() at PORT + 1, for a
+	program that may use no TCP port. TCP: the kernel has a TCP connection or listener"""
 import ctypes
 import errno
+import itertools
 import os
 import socket
 import struct
@@ -23,6 +25,8 @@ import sys
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 AF_SDP, IPPROTO_SDP, SOL_SDP, SDP_FALLBACK = 27, 257, 1027, 32
+SO_PROTOCOL, TCP_LISTEN = 38, "0A"
+LATE = 3        # SDP_FALLBACK 2 after bind()
 CREATE_RULESET, RESTRICT_SELF, VERSION = 444, 446, 1
 BIND_TCP, CONNECT_TCP = 1, 2
 PR_SET_NO_NEW_PRIVS = 38
@@ -93,13 +97,36 @@ def confine():
     return True
 
 
-def connect(kind, address):
-    with make(kind) as sock:
-        if kind != "tcp":
-            sock.setsockopt(SOL_SDP, SDP_FALLBACK, 1)
-        sock.settimeout(60)
+def ready(how, port):
+    """One of the sockets that landlock() tries, with bind() to that port unless it is None"""
+    sock = make("door" if how else "tcp")
+    sock.settimeout(60)
+    if how in (1, 2):
+        sock.setsockopt(SOL_SDP, SDP_FALLBACK, how)
+    if port is not None:
+        sock.bind(("10.0.0.1", port))
+    if how == LATE:
+        sock.setsockopt(SOL_SDP, SDP_FALLBACK, 2)
+    return sock
+
+
+def connect(how, address):
+    with ready(how, 0 if how == LATE else None) as sock:
         sock.connect(address)
-        return "connected"
+        tcp = sock.getsockopt(socket.SOL_SOCKET, SO_PROTOCOL) == socket.IPPROTO_TCP
+        return "TCP" if tcp else "SDP"
+
+
+def tcp_listens(port):
+    with open("/proc/net/tcp", encoding="ascii") as file:
+        return any(line.split()[1].endswith(f":{port:04X}") and line.split()[3] == TCP_LISTEN
+                   for line in file)
+
+
+def listen_once(how, port):
+    with ready(how, port) as sock:
+        sock.listen()
+        return "TCP" if tcp_listens(port) else "SDP"
 
 
 def late(group):
@@ -136,7 +163,9 @@ def run_mapped(group, command):
 def landlock(address):
     if not confine():
         return "no Landlock"
-    return " ".join(attempt(lambda kind=kind: connect(kind, address)) for kind in ("tcp", "door"))
+    calls = itertools.product(((connect, address), (listen_once, address[1] + 1)),
+                              range(LATE + 1))
+    return " ".join(attempt(lambda: call(how, to)) for (call, to), how in calls)
 
 
 def main():

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # net.sdp.group_range: the groups whose members may open SDP sockets. A program that may not
-# is one of TCP under sdp-run, and no rule for TCP (Landlock) is passed by.
+# is one of TCP under sdp-run. Landlock's rules for TCP do not reach the TCP socket of an SDP
+# socket with SDP_FALLBACK: this setting and net.sdp.fallback close that way.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -131,18 +132,34 @@ for run in sdp-run "sdp-run -s"; do
 done
 in_a sysctl -qw net.sdp.fallback=1
 
-# a program that may connect to no TCP port
+# landlocked GROUP: results of connect() of a TCP socket and of SDP sockets with SDP_FALLBACK 1,
+# with 2, and with 2 after bind(), then those of listen(), for a program of this group that may
+# use no TCP port
+landlocked() { in_a setpriv --regid "$1" --groups "$1" python3 "$PROG" landlock 10.0.0.2 7991; }
+# landlock WHERE CONNECT LISTEN CLOSED: with the default settings SDP_FALLBACK bypasses such
+# rules; each of two settings prevents that. The last arguments are the results with SDP_FALLBACK 2
+# after bind(): with the default settings, and with fallback 0.
+landlock() {
+	in_a sysctl -qw "$RANGE=0 4294967294"
+	ktap_is "Landlock, $1: the default settings let an SDP socket connect and listen over TCP" \
+		"$(landlocked 50)" "EACCES TCP EACCES $2 EACCES TCP EACCES $3"
+	in_a sysctl -qw net.sdp.fallback=0
+	ktap_is "Landlock, $1: an SDP socket does not become one of TCP with fallback 0" \
+		"$(landlocked 50)" "EACCES EPERM EACCES $4 EACCES EPERM EACCES $4"
+	in_a sysctl -qw net.sdp.fallback=1 "$RANGE=100 200"
+	ktap_is "Landlock, $1: TCP and SDP are closed to a group outside of the range" \
+		"$(landlocked 50)" "$(printf "%.0sEACCES " {1..7})EACCES"
+}
+
 start_bg b python3 "$PROG" tcp 7991
 wait_for 30 said listening || ktap_fail "the TCP server listens" "$(cat "$BG_LOG")"
-landlocked() { in_a setpriv --regid "$1" --groups "$1" python3 "$PROG" landlock 10.0.0.2 7991; }
 if [ "$(landlocked 50)" = "no Landlock" ]; then
 	ktap_skip "Landlock" "this kernel has no rules for TCP"
 	ktap_done
 	exit
 fi
-ktap_is "Landlock: TCP and SDP are closed to the group" "$(landlocked 50)" "EACCES EACCES"
-# the gap that Documentation/security.rst names, and the other way to close it
-in_a sysctl -qw net.sdp.fallback=0
-ktap_is "Landlock: an SDP socket does not become one of TCP with fallback 0" \
-	"$(landlocked 100)" "EACCES EPERM"
+landlock "RDMA device" EACCES TCP EPERM
+dev_down
+# no SDP socket is bound without SDP_FALLBACK then
+landlock "no RDMA device" EADDRNOTAVAIL EADDRNOTAVAIL EADDRNOTAVAIL
 ktap_done
