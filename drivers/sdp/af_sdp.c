@@ -88,10 +88,7 @@ static void sdp_destruct(struct sock *sk)
 	struct sdp_net *sn = sdp_pernet(sock_net(sk));
 	struct sdp_sock *sdp = sdp_sk(sk);
 
-	spin_lock_bh(&sn->socks_lock);
-	list_del(&sdp->net_node);
-	sdp_bound_del(sdp);
-	spin_unlock_bh(&sn->socks_lock);
+	sdp_sock_unhash(sdp);
 	sdp_rx_purge(sk);
 	sdp_ring_drop(sdp);
 	sdp_rxmap_free(sdp);
@@ -141,10 +138,7 @@ static void sdp_sock_setup(struct sock *sk, int protocol)
 		inet_sk(sk)->pinet6 = &sdp->inet6;
 	sdp_sockopt_init(sk);
 	sk_sockets_allocated_inc(sk);
-
-	spin_lock_bh(&sn->socks_lock);
-	list_add_tail(&sdp->net_node, &sn->socks);
-	spin_unlock_bh(&sn->socks_lock);
+	sdp_sock_hash(sdp);
 }
 
 static void sdp_set_flags(struct socket *sock)
@@ -1495,12 +1489,30 @@ static int sdp_net_tables(struct sdp_net *sn)
 
 	for (i = 0; i < SDP_PORT_LOCKS; i++)
 		mutex_init(&sn->port_mutex[i]);
-	sn->bound = kcalloc(2 * SDP_BIND_BUCKETS, sizeof(*sn->bound),
+	sn->ports = kcalloc(SDP_BIND_BUCKETS, sizeof(*sn->ports),
 			    GFP_KERNEL_ACCOUNT);
-	if (!sn->bound)
+	if (!sn->ports)
 		return -ENOMEM;
-	sn->ports = sn->bound + SDP_BIND_BUCKETS;
+	sn->bound = kvcalloc(SDP_BIND_BUCKETS + SDP_SOCK_BUCKETS,
+			     sizeof(*sn->bound), GFP_KERNEL_ACCOUNT);
+	if (!sn->bound) {
+		kfree(sn->ports);
+		return -ENOMEM;
+	}
+	for (i = 0; i < SDP_BIND_BUCKETS + SDP_SOCK_BUCKETS; i++)
+		spin_lock_init(&sn->bound[i].lock);
+	sn->socks = sn->bound + SDP_BIND_BUCKETS;
 	return 0;
+}
+
+static void sdp_net_free_tables(struct sdp_net *sn)
+{
+	int i;
+
+	for (i = 0; i < SDP_SOCK_BUCKETS; i++)
+		WARN_ON_ONCE(!hlist_empty(&sn->socks[i].socks));
+	kvfree(sn->bound);
+	kfree(sn->ports);
 }
 
 static int __net_init sdp_net_init(struct net *net)
@@ -1508,8 +1520,6 @@ static int __net_init sdp_net_init(struct net *net)
 	struct sdp_net *sn = sdp_pernet(net);
 	int err;
 
-	INIT_LIST_HEAD(&sn->socks);
-	spin_lock_init(&sn->socks_lock);
 	spin_lock_init(&sn->recent_lock);
 	INIT_LIST_HEAD(&sn->dials);
 	spin_lock_init(&sn->dial_lock);
@@ -1544,7 +1554,7 @@ free_setup_wq:
 free_wq:
 	destroy_workqueue(sn->wq);
 free_tables:
-	kfree(sn->bound);
+	sdp_net_free_tables(sn);
 	return err;
 }
 
@@ -1554,14 +1564,13 @@ static void __net_exit sdp_net_exit(struct net *net)
 	destroy_workqueue(sdp_pernet(net)->down_wq);
 	destroy_workqueue(sdp_pernet(net)->setup_wq);
 	destroy_workqueue(sdp_pernet(net)->wq);
-	WARN_ON_ONCE(!list_empty(&sdp_pernet(net)->socks));
 	WARN_ON_ONCE(atomic_read(&sdp_pernet(net)->nconns));
 	WARN_ON_ONCE(atomic_read(&sdp_pernet(net)->norphans));
 	WARN_ON_ONCE(sdp_mib_read(net, SDP_MIB_MEM_PAGES));
 	sdp_zc_cache_exit_net(&sdp_pernet(net)->zc_cache);
 	sdp_sysctl_exit_net(net);
 	sdp_mib_exit_net(net);
-	kfree(sdp_pernet(net)->bound);
+	sdp_net_free_tables(sdp_pernet(net));
 }
 
 static struct pernet_operations sdp_net_ops = {

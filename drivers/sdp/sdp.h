@@ -52,11 +52,12 @@
  *   conn->tx_lock    (BH) the transmit half, credits, posting to the QP. The
  *                    provider takes its TCP lock below it.
  *   sdp->lock        (BH) socket state, receive queue, accept queue. Under it
- *                    only socks_lock and the locks of wait queues and netlink
+ *                    only sdp_bucket.lock and those of wait queues and netlink
  *                    may be taken, and nothing is posted. Thus a provider may
  *                    call SDP under its own locks. A child's lock nests below
  *                    its listener's.
- *   sdp_net.socks_lock (BH) list of sockets and their addresses. Innermost.
+ *   sdp_bucket.lock  (BH) a bucket of the list of sockets, or of the table of ports
+ *                    with the addresses of its sockets. One at a time; innermost.
  * Ports that sockets share (sdp_port.c) have mutexes for joining and leaving, by their
  * numbers, sdp_net.port_mutex, and a spinlock each for the handler, which is innermost.
  *

@@ -321,25 +321,38 @@ static int sdp_diag_fill(struct sock *sk, struct sk_buff *skb,
 }
 
 /*
- * The socket after @last, which is on the list as long as the caller has a
- * reference to it, or the first one. Return: it with a reference, or NULL.
+ * The next socket of a bucket: the one after @last, which is in it as long as the caller
+ * has a reference, or the first one if that is NULL. Return: it with a reference, or NULL.
  */
-static struct sock *sdp_diag_next(struct sdp_net *sn, struct sock *last)
+static struct sock *sdp_diag_next_in(struct sdp_bucket *bucket,
+				     const struct sock *last)
 {
+	struct hlist_node *node;
 	struct sock *sk = NULL;
-	struct sdp_sock *sdp;
 
-	spin_lock_bh(&sn->socks_lock);
-	sdp = last ? sdp_sk(last) :
-		     list_entry(&sn->socks, struct sdp_sock, net_node);
-	list_for_each_entry_continue(sdp, &sn->socks, net_node) {
-		if (refcount_inc_not_zero(&sdp->inet.sk.sk_refcnt)) {
-			sk = &sdp->inet.sk;
-			break;
-		}
+	spin_lock_bh(&bucket->lock);
+	node = last ? sdp_sk(last)->net_node.next : bucket->socks.first;
+	for (; node && !sk; node = node->next) {
+		sk = &hlist_entry(node, struct sdp_sock, net_node)->inet.sk;
+		if (!refcount_inc_not_zero(&sk->sk_refcnt))
+			sk = NULL;
 	}
-	spin_unlock_bh(&sn->socks_lock);
+	spin_unlock_bh(&bucket->lock);
 	return sk;
+}
+
+/* The same over all buckets. A socket stays in its bucket, and new ones come first. */
+static struct sock *sdp_diag_next(struct sdp_net *sn, const struct sock *last)
+{
+	unsigned int i = last ? sdp_sock_bucket(last) : 0;
+	struct sock *sk;
+
+	for (; i < SDP_SOCK_BUCKETS; i++, last = NULL) {
+		sk = sdp_diag_next_in(&sn->socks[i], last);
+		if (sk)
+			return sk;
+	}
+	return NULL;
 }
 
 /* A socket that is there from the first call to the last is shown once. */

@@ -5,6 +5,7 @@
 #define _SDP_NET_H
 
 #include <linux/atomic.h>
+#include <linux/hash.h>
 #include <linux/in.h>
 #include <linux/in6.h>
 #include <linux/list.h>
@@ -21,6 +22,8 @@
 struct ctl_table_header;
 struct sdp_mib;
 
+#define SDP_SOCK_BITS		8
+#define SDP_SOCK_BUCKETS	BIT(SDP_SOCK_BITS)
 #define SDP_BIND_BUCKETS	1024
 #define SDP_PORT_LOCKS		64	/* divides SDP_BIND_BUCKETS */
 
@@ -49,13 +52,26 @@ struct sdp_recent {
 };
 
 /*
+ * struct sdp_bucket - a bucket of a table of sockets
+ * @lock: (BH) protects @socks, and what its table says; innermost. No task holds two
+ * @socks: the sockets
+ */
+struct sdp_bucket {
+	spinlock_t lock;		/* see above */
+	struct hlist_head socks;
+};
+
+/*
  * struct sdp_net - what a network namespace holds
  * @mib: per-CPU counters (sdp_mib.c)
  * @sysctl_hdr: table under net/sdp (sdp_sysctl.c)
- * @socks: every socket of the namespace, linked by sdp_sock.net_node
+ * @socks: every socket of the namespace, linked by sdp_sock.net_node, by its address in
+ *	memory: it stays in its bucket
  * @bound: those with a port, by its number: the first of each port and kind is linked by
- *	sdp_sock.bind_node, the others of the kind to that one, see sdp_bound_add()
- * @socks_lock: (BH) protects @socks, @bound and sdp_sock.local; innermost
+ *	sdp_sock.bind_node, the others of the kind to that one, see sdp_bound_add(). The
+ *	lock of a bucket protects sdp_sock.local, inet_num, .bind_same and .bind_shares of
+ *	its sockets as well. A socket that gets another port is in no bucket for a moment.
+ *	A search looks at one bucket only, so it cannot tell.
  * @ports: rdma_cm's side of their ports (sdp_port.c), by number
  * @port_mutex: protects membership in @ports, by number, see sdp_port_mutex(); below
  *	lock_sock, no handler takes one
@@ -69,9 +85,8 @@ struct sdp_recent {
 struct sdp_net {
 	struct sdp_mib __percpu *mib;
 	struct ctl_table_header *sysctl_hdr;
-	struct list_head socks;
-	struct hlist_head *bound;	/* SDP_BIND_BUCKETS */
-	spinlock_t socks_lock;		/* see above */
+	struct sdp_bucket *socks;	/* SDP_SOCK_BUCKETS */
+	struct sdp_bucket *bound;	/* SDP_BIND_BUCKETS */
 	struct hlist_head *ports;	/* SDP_BIND_BUCKETS */
 	struct mutex port_mutex[SDP_PORT_LOCKS];	/* see above */
 	atomic_t nconns;
@@ -160,6 +175,12 @@ static inline struct sdp_net *sdp_pernet(struct net *net)
 static inline unsigned int sdp_bind_bucket(u16 port)
 {
 	return port % SDP_BIND_BUCKETS;
+}
+
+/* Index in sdp_net.socks */
+static inline unsigned int sdp_sock_bucket(const struct sock *sk)
+{
+	return hash_ptr(sk, SDP_SOCK_BITS);
 }
 
 /* sdp_mib.c */

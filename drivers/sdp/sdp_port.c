@@ -141,18 +141,19 @@ bool sdp_port_bound(struct sock *sk, const union sdp_addr *addr,
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(sk));
 	u16 port = ntohs(addr->v4.sin_port);
+	struct sdp_bucket *bucket;
 	struct sdp_sock *first;
 	bool found = false;
 
-	spin_lock_bh(&sn->socks_lock);
-	hlist_for_each_entry(first, &sn->bound[sdp_bind_bucket(port)],
-			     bind_node) {
+	bucket = &sn->bound[sdp_bind_bucket(port)];
+	spin_lock_bh(&bucket->lock);
+	hlist_for_each_entry(first, &bucket->socks, bind_node) {
 		found = first->inet.inet_num == port &&
 			sdp_port_clash_any(sk, addr, first, shares);
 		if (found)
 			break;
 	}
-	spin_unlock_bh(&sn->socks_lock);
+	spin_unlock_bh(&bucket->lock);
 	return found;
 }
 

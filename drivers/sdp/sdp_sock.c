@@ -16,7 +16,7 @@
 #include "sdp_rx.h"
 #include "sdp_trace.h"
 
-/* ---- the table of bound sockets ---- */
+/* ---- the tables of sockets ---- */
 
 /*
  * The connections of a server may be thousands at one port. They must not slow down the
@@ -25,39 +25,28 @@
  * the port with any that has SO_REUSEADDR. As with TCP, it does not change with the
  * option while a socket is bound.
  */
-static void sdp_bound_add(struct sdp_sock *sdp)
+static void sdp_bound_add(struct sdp_sock *sdp, struct sdp_bucket *bucket)
 {
-	struct sdp_net *sn = sdp_pernet(sock_net(&sdp->inet.sk));
-	struct hlist_head *bucket;
 	struct sdp_sock *first;
 
-	lockdep_assert_held(&sn->socks_lock);
-	if (!sdp->inet.inet_num)
-		return;
+	lockdep_assert_held(&bucket->lock);
 	sdp->bind_shares = sdp->inet.sk.sk_reuse &&
 			   sdp->inet.sk.sk_state != TCP_LISTEN;
-	bucket = &sn->bound[sdp_bind_bucket(sdp->inet.inet_num)];
-	hlist_for_each_entry(first, bucket, bind_node) {
+	hlist_for_each_entry(first, &bucket->socks, bind_node) {
 		if (first->inet.inet_num == sdp->inet.inet_num &&
 		    first->bind_shares == sdp->bind_shares) {
 			list_add_tail(&sdp->bind_same, &first->bind_same);
 			return;
 		}
 	}
-	hlist_add_head(&sdp->bind_node, bucket);
+	hlist_add_head(&sdp->bind_node, &bucket->socks);
 }
 
-/**
- * sdp_bound_del - take a socket off the table of bound ones
- * @sdp: socket, in the table or not
- *
- * Context: sdp_net.socks_lock.
- */
-void sdp_bound_del(struct sdp_sock *sdp)
+static void sdp_bound_del(struct sdp_sock *sdp, struct sdp_bucket *bucket)
 {
 	struct sdp_sock *next = list_next_entry(sdp, bind_same);
 
-	lockdep_assert_held(&sdp_pernet(sock_net(&sdp->inet.sk))->socks_lock);
+	lockdep_assert_held(&bucket->lock);
 	list_del_init(&sdp->bind_same);
 	if (hlist_unhashed(&sdp->bind_node))
 		return;
@@ -66,17 +55,68 @@ void sdp_bound_del(struct sdp_sock *sdp)
 	hlist_del_init(&sdp->bind_node);
 }
 
+/* The bucket of a port in the table of bound sockets; NULL for port 0, which has none */
+static struct sdp_bucket *sdp_bound_bucket(const struct sock *sk, u16 port)
+{
+	if (!port)
+		return NULL;
+	return &sdp_pernet(sock_net(sk))->bound[sdp_bind_bucket(port)];
+}
+
+/**
+ * sdp_sock_hash - add a socket to the list of all
+ * @sdp: new socket
+ *
+ * Context: process.
+ */
+void sdp_sock_hash(struct sdp_sock *sdp)
+{
+	struct sock *sk = &sdp->inet.sk;
+	struct sdp_bucket *bucket;
+
+	bucket = &sdp_pernet(sock_net(sk))->socks[sdp_sock_bucket(sk)];
+	spin_lock_bh(&bucket->lock);
+	hlist_add_head(&sdp->net_node, &bucket->socks);
+	spin_unlock_bh(&bucket->lock);
+}
+
+/**
+ * sdp_sock_unhash - take a socket off the list of all and that of bound ones
+ * @sdp: socket without references
+ *
+ * Context: any but hard interrupts.
+ */
+void sdp_sock_unhash(struct sdp_sock *sdp)
+{
+	struct sock *sk = &sdp->inet.sk;
+	struct sdp_bucket *bucket;
+
+	bucket = &sdp_pernet(sock_net(sk))->socks[sdp_sock_bucket(sk)];
+	spin_lock_bh(&bucket->lock);
+	hlist_del(&sdp->net_node);
+	spin_unlock_bh(&bucket->lock);
+	bucket = sdp_bound_bucket(sk, sdp->inet.inet_num);
+	if (!bucket)
+		return;
+	spin_lock_bh(&bucket->lock);
+	sdp_bound_del(sdp, bucket);
+	spin_unlock_bh(&bucket->lock);
+}
+
 /* ---- state and addresses ---- */
 
 /* A listener does not share its port with sockets that bind later */
 static void sdp_sock_now_listens(struct sock *sk)
 {
-	struct sdp_net *sn = sdp_pernet(sock_net(sk));
+	struct sdp_bucket *bucket;
 
-	spin_lock(&sn->socks_lock);
-	sdp_bound_del(sdp_sk(sk));
-	sdp_bound_add(sdp_sk(sk));
-	spin_unlock(&sn->socks_lock);
+	bucket = sdp_bound_bucket(sk, inet_sk(sk)->inet_num);
+	if (!bucket)
+		return;
+	spin_lock(&bucket->lock);
+	sdp_bound_del(sdp_sk(sk), bucket);
+	sdp_bound_add(sdp_sk(sk), bucket);
+	spin_unlock(&bucket->lock);
 }
 
 /**
@@ -194,6 +234,37 @@ void sdp_addr_of_cm(const struct sockaddr_storage *addr, union sdp_addr *a)
 		rdma_stack_flip(&a->sa);
 }
 
+static void sdp_sock_copy_local(struct sdp_sock *sdp, const struct sockaddr *sa)
+{
+	sdp_addr_copy(&sdp->local, sa);
+	sdp->inet.inet_sport = sdp->local.v4.sin_port;
+	WRITE_ONCE(sdp->inet.inet_num, ntohs(sdp->inet.inet_sport));
+}
+
+/* Set the own address. One change of the bucket if the port stays: a search finds it */
+static void sdp_bound_move(struct sdp_sock *sdp, const struct sockaddr *sa)
+{
+	u16 port = ntohs(((const struct sockaddr_in *)sa)->sin_port);
+	struct sdp_bucket *from, *to;
+
+	from = sdp_bound_bucket(&sdp->inet.sk, sdp->inet.inet_num);
+	to = sdp_bound_bucket(&sdp->inet.sk, port);
+	if (from && from != to) {
+		spin_lock(&from->lock);
+		sdp_bound_del(sdp, from);
+		spin_unlock(&from->lock);
+	}
+	if (!to) {
+		sdp_sock_copy_local(sdp, sa);
+		return;
+	}
+	spin_lock(&to->lock);
+	sdp_bound_del(sdp, to);
+	sdp_sock_copy_local(sdp, sa);
+	sdp_bound_add(sdp, to);
+	spin_unlock(&to->lock);
+}
+
 /**
  * sdp_sock_set_local - set the own address, also where generic code looks for it
  * @sk: socket
@@ -203,18 +274,11 @@ void sdp_addr_of_cm(const struct sockaddr_storage *addr, union sdp_addr *a)
  */
 void sdp_sock_set_local(struct sock *sk, const struct sockaddr *sa)
 {
-	struct sdp_net *sn = sdp_pernet(sock_net(sk));
 	struct sdp_sock *sdp = sdp_sk(sk);
 	struct inet_sock *inet = inet_sk(sk);
 
 	lockdep_assert_held(&sdp->lock);
-	spin_lock(&sn->socks_lock);
-	sdp_addr_copy(&sdp->local, sa);
-	inet->inet_sport = sdp->local.v4.sin_port;
-	WRITE_ONCE(inet->inet_num, ntohs(inet->inet_sport));
-	sdp_bound_del(sdp);
-	sdp_bound_add(sdp);
-	spin_unlock(&sn->socks_lock);
+	sdp_bound_move(sdp, sa);
 	if (sdp->local.sa.sa_family == AF_INET) {
 		inet->inet_saddr = sdp->local.v4.sin_addr.s_addr;
 		inet->inet_rcv_saddr = inet->inet_saddr;

@@ -48,12 +48,12 @@ struct sdp_sock {
 	struct inet_sock inet;		/* must be first */
 
 	spinlock_t lock;		/* "sdp->lock"; see the top of sdp.h */
-	struct list_head net_node;	/* sdp_net.socks; socks_lock */
-	struct hlist_node bind_node;	/* sdp_net.bound; socks_lock */
+	struct hlist_node net_node;	/* sdp_net.socks; lock of the bucket */
+	struct hlist_node bind_node;	/* sdp_net.bound; lock of the bucket */
 	struct list_head bind_same;	/* others of the port and kind, without
-					 * a head; socks_lock
+					 * a head; lock of the bucket
 					 */
-	bool bind_shares;		/* the kind; socks_lock */
+	bool bind_shares;		/* the kind; lock of the bucket */
 	struct sdp_conn *conn;		/* see struct sdp_conn */
 	struct sdp_port *port;		/* cm_ids; changed under lock_sock and
 					 * sdp_port_mutex()
@@ -62,7 +62,8 @@ struct sdp_sock {
 					 * sdp_port.lock
 					 */
 	union sdp_addr local;		/* port 0: not bound; written under
-					 * lock and sdp_net.socks_lock
+					 * lock, and that of the bucket in
+					 * sdp_net.bound
 					 */
 	union sdp_addr peer;
 	bool v6;			/* made for IPv6 */
@@ -218,7 +219,8 @@ static inline struct mem_cgroup *sdp_sock_charge(const struct sock *sk)
 }
 
 /* sdp_sock.c */
-void sdp_bound_del(struct sdp_sock *sdp);
+void sdp_sock_hash(struct sdp_sock *sdp);
+void sdp_sock_unhash(struct sdp_sock *sdp);
 void sdp_sock_set_state(struct sock *sk, int state);
 void sdp_sock_set_closed(struct sock *sk);
 void sdp_addr_copy(union sdp_addr *to, const struct sockaddr *sa);
