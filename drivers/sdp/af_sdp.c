@@ -1522,6 +1522,7 @@ static int __net_init sdp_net_init(struct net *net)
 
 	spin_lock_init(&sn->recent_lock);
 	INIT_LIST_HEAD(&sn->dials);
+	xa_init_flags(&sn->dial_users, XA_FLAGS_LOCK_IRQ | XA_FLAGS_ACCOUNT);
 	spin_lock_init(&sn->dial_lock);
 	sdp_zc_cache_init_net(&sn->zc_cache);
 	err = sdp_net_tables(sn);
@@ -1564,6 +1565,7 @@ static void __net_exit sdp_net_exit(struct net *net)
 	destroy_workqueue(sdp_pernet(net)->down_wq);
 	destroy_workqueue(sdp_pernet(net)->setup_wq);
 	destroy_workqueue(sdp_pernet(net)->wq);
+	WARN_ON_ONCE(!xa_empty(&sdp_pernet(net)->dial_users));
 	WARN_ON_ONCE(atomic_read(&sdp_pernet(net)->nconns));
 	WARN_ON_ONCE(atomic_read(&sdp_pernet(net)->norphans));
 	WARN_ON_ONCE(sdp_mib_read(net, SDP_MIB_MEM_PAGES));

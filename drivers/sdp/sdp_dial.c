@@ -14,6 +14,7 @@
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
+#include <linux/xarray.h>
 #include <net/net_namespace.h>
 #include <rdma/ib_verbs.h>
 
@@ -77,6 +78,23 @@ static void sdp_dial_in_net(struct sdp_dial *dial)
 		schedule_timeout_uninterruptible(1);
 }
 
+/*
+ * Add @more to the number of threads of a user. Only the first one of a user may need
+ * memory, and only an addition fails. dial_lock held.
+ */
+static int sdp_dial_count(struct sdp_net *sn, kuid_t uid, int more)
+{
+	unsigned long i = __kuid_val(uid);
+	unsigned long n;
+
+	lockdep_assert_held(&sn->dial_lock);
+	n = xa_to_value(xa_load(&sn->dial_users, i)) + more;
+	if (n > SDP_DIAL_USER && !uid_eq(uid, GLOBAL_ROOT_UID))
+		return -EAGAIN;
+	return xa_err(xa_store(&sn->dial_users, i, n ? xa_mk_value(n) : NULL,
+			       GFP_ATOMIC));
+}
+
 static void sdp_dial_end(struct sdp_dial *dial)
 {
 	struct sdp_conn *conn = dial->conn;
@@ -86,6 +104,7 @@ static void sdp_dial_end(struct sdp_dial *dial)
 	spin_lock_irqsave(&sn->dial_lock, irq);
 	list_del(&dial->node);
 	sn->ndials--;
+	sdp_dial_count(sn, dial->uid, -1);
 	conn->cm.dial_task = NULL;
 	spin_unlock_irqrestore(&sn->dial_lock, irq);
 	kfree(dial);
@@ -104,36 +123,21 @@ static int sdp_dial_thread(void *arg)
 	module_put_and_kthread_exit(0);
 }
 
-/* Is there room for one more thread, and for this user? dial_lock held */
-static bool sdp_dial_room(const struct sdp_net *sn, kuid_t uid)
-{
-	const struct sdp_dial *other;
-	u32 n = 0;
-
-	lockdep_assert_held(&sn->dial_lock);
-	if (sn->ndials >= SDP_DIAL_MAX)
-		return false;
-	if (uid_eq(uid, GLOBAL_ROOT_UID))
-		return true;
-	list_for_each_entry(other, &sn->dials, node)
-		n += uid_eq(other->uid, uid);
-	return n < SDP_DIAL_USER;
-}
-
 static int sdp_dial_add(struct sdp_dial *dial)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(dial->conn->sk));
 	unsigned long irq;
-	bool room;
+	int err = -EAGAIN;
 
 	spin_lock_irqsave(&sn->dial_lock, irq);
-	room = sdp_dial_room(sn, dial->uid);
-	if (room) {
+	if (sn->ndials < SDP_DIAL_MAX)
+		err = sdp_dial_count(sn, dial->uid, 1);
+	if (!err) {
 		list_add(&dial->node, &sn->dials);
 		sn->ndials++;
 	}
 	spin_unlock_irqrestore(&sn->dial_lock, irq);
-	return room ? 0 : -EAGAIN;
+	return err;
 }
 
 /**

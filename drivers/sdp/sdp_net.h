@@ -14,6 +14,7 @@
 #include <linux/spinlock.h>
 #include <linux/uidgid.h>
 #include <linux/workqueue.h>
+#include <linux/xarray.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
 
@@ -103,7 +104,8 @@ struct sdp_net {
 	struct workqueue_struct *down_wq;
 	struct list_head dials;		/* sdp_dial.node */
 	u32 ndials;
-	spinlock_t dial_lock;		/* dials, sdp_cm_state.dial_*; irq */
+	struct xarray dial_users;	/* how many of dials a user has, by uid */
+	spinlock_t dial_lock;		/* dials, dial_users, sdp_cm_state.dial_*; irq */
 
 	int sysctl_rmem[3];		/* min, default, max bytes */
 	int sysctl_wmem[3];
