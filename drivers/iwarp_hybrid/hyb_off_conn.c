@@ -313,6 +313,9 @@ static void hyb_off_steered(struct hyb_off_conn *o, bool added)
 
 	if (added)
 		hyb_off_count(o, HYB_ST_OFF_FILTERS, 1);
+	if (o->steer.refused)
+		hyb_off_count(o, HYB_ST_OFF_FILTER_SHARE, 1);
+	o->steer.refused = false;
 	if (o->qp) {
 		hyb_off_publish(o, o->want);
 	} else if (!have && o->netdev) {
@@ -493,6 +496,14 @@ static void hyb_off_addresses(struct iwarp_offload_conn *c,
 	c->daddr.s6_addr32[0] = sk->sk_daddr;
 }
 
+/* The user of the consumer, whose share of filters is limited. Context: process. */
+static kuid_t hyb_off_user(const struct hyb_qp *qp)
+{
+	const struct sock *owner = qp->tcp.owner;
+
+	return owner ? sk_uid((struct sock *)owner) : qp->uid;
+}
+
 static void hyb_off_conn_init(struct hyb_off_conn *o, struct hyb_qp *qp,
 			      struct sock *sk)
 {
@@ -505,7 +516,8 @@ static void hyb_off_conn_init(struct hyb_off_conn *o, struct hyb_qp *qp,
 	netdev_hold(o->netdev, &o->tracker, GFP_KERNEL);
 	INIT_WORK(&o->end, hyb_off_end);
 	INIT_LIST_HEAD(&o->bufs);
-	hyb_off_steer_init(o, qp->dev->filters, hyb_off_steered);
+	hyb_off_steer_init(o, qp->dev->filters, hyb_off_user(qp),
+			   hyb_off_steered);
 
 	hyb_off_ring_init(&o->ring);
 	o->ring.tx_seq = tcp_sk(sk)->write_seq;

@@ -14,7 +14,9 @@
 #include <linux/list.h>
 #include <linux/netdevice.h>
 #include <linux/spinlock.h>
+#include <linux/uidgid.h>
 #include <linux/workqueue.h>
+#include <linux/xarray.h>
 
 #include "hyb_offload.h"
 #include "hyb_stats.h"
@@ -135,13 +137,22 @@ struct hyb_off_conn;
  * @ref: one for the device, one for each connection, which may outlive the device
  * @conns: linked by hyb_off_steer.node
  * @nr: how many
+ * @users: how many of them each user has, by uid
+ * @free: bitmap of places in the NIC's table that had no filter when the driver was
+ *	  asked, and that no connection has taken since; NULL: unknown
+ * @size: bits of @free
+ * @asked: when the driver was asked, in jiffies
  *
- * RTNL protects @conns and @nr.
+ * RTNL protects all but @ref.
  */
 struct hyb_off_table {
 	struct kref ref;
 	struct list_head conns;
 	u32 nr;
+	struct xarray users;
+	unsigned long *free;
+	u32 size;
+	unsigned long asked;
 };
 
 /**
@@ -150,22 +161,26 @@ struct hyb_off_table {
  *	  if the filter is new
  * @work: inserts or removes it; holds a reference of the socket while queued
  * @table: of the RDMA device, referenced
+ * @user: the user that the filter counts for
  * @node: entry of hyb_off_table.conns, if @have
  * @max: filters that connections of the device may have; 0: this one gets none.
  *	 Written with the socket owned.
+ * @refused: there is none because the user had its share; @done counts it
  * @lost: another connection took the filter over; until @max is set again
  * @have: there is one
  * @loc: its place in the NIC's table
  * @queue: receive queue that it chooses
  *
- * RTNL protects @node, @have, @loc and @queue.
+ * RTNL protects @node, @have, @loc and @queue. Only @work uses @refused.
  */
 struct hyb_off_steer {
 	void (*done)(struct hyb_off_conn *o, bool added);
 	struct work_struct work;
 	struct hyb_off_table *table;
+	kuid_t user;
 	struct list_head node;
 	u32 max;
+	bool refused;
 	bool lost;
 	bool have;
 	u32 loc;
@@ -232,6 +247,7 @@ struct sk_buff *hyb_off_validate(struct sock *sk, struct net_device *dev,
 				 struct sk_buff *skb);
 
 void hyb_off_steer_init(struct hyb_off_conn *o, struct hyb_off_table *table,
+			kuid_t user,
 			void (*done)(struct hyb_off_conn *o, bool added));
 void hyb_off_steer_end(struct hyb_off_conn *o);
 void hyb_off_steer_set(struct hyb_off_conn *o, u32 max);

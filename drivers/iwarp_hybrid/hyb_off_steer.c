@@ -8,8 +8,8 @@
  *
  * The table of the NIC is the administrator's, and small. Connections are made by any
  * user, so they get as many filters of a device as the administrator allows
- * (hyb_dev.ntuple_filters). When these are in use, a connection takes the filter of the
- * one that has received nothing for longest.
+ * (hyb_dev.ntuple_filters), those of one user at most half of them. When these are in use,
+ * a connection takes the filter of one that has received nothing for a while.
  *
  * Calls the net device's ethtool operations.
  */
@@ -21,6 +21,7 @@
 #include <linux/pm_runtime.h>
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
+#include <linux/xarray.h>
 #include <net/ipv6.h>
 
 #include "compat.h"
@@ -40,6 +41,9 @@ struct workqueue_struct *hyb_off_wq;
 
 /* A connection that has received data within this time keeps its filter */
 #define HYB_OFF_STEER_IDLE	HZ
+/* A table of the NIC that was full is not read again within this time */
+#define HYB_OFF_STEER_FULL	HZ
+#define HYB_OFF_STEER_LOOK	32	/* filters that a search for an idle one looks at */
 
 /**
  * hyb_off_steer_can - does the device take filters?
@@ -86,33 +90,41 @@ static void hyb_off_flow(const struct iwarp_offload_conn *c,
 	m6->pdst = htons(~0);
 }
 
-/* The last of @size places that is not among @nr used ones, or a negative errno */
-static int hyb_off_free_loc(const u32 *used, u32 nr, u32 size)
+static void hyb_off_places_drop(struct hyb_off_table *table)
 {
-	unsigned long *free;
-	u32 loc, i;
+	bitmap_free(table->free);
+	table->free = NULL;
+}
 
-	free = bitmap_alloc(size, GFP_KERNEL);
-	if (!free)
+/* Note which of @size places are not among @nr used ones */
+static int hyb_off_places_note(struct hyb_off_table *table, const u32 *used,
+			       u32 nr, u32 size)
+{
+	u32 i;
+
+	hyb_off_places_drop(table);
+	table->free = bitmap_alloc(size, GFP_KERNEL);
+	if (!table->free)
 		return -ENOMEM;
-	bitmap_fill(free, size);
+	table->size = size;
+	table->asked = jiffies;
+	bitmap_fill(table->free, size);
 	for (i = 0; i < nr; i++)
 		if (used[i] < size)
-			__clear_bit(used[i], free);
-	loc = find_last_bit(free, size);
-	bitmap_free(free);
-	return loc < size ? loc : -ENOSPC;
+			__clear_bit(used[i], table->free);
+	return 0;
 }
 
 /*
- * Find a place for a new filter in the device's table, since many drivers do not. *@loc
- * is RX_CLS_LOC_ANY if the driver does. Context: RTNL held.
+ * Ask the driver which places of its table are used. Returns 1 if it chooses them itself,
+ * 0, or a negative errno. Context: RTNL held.
  */
-static int hyb_off_find_loc(struct net_device *netdev, u32 *loc)
+static int hyb_off_places_ask(struct hyb_off_table *table,
+			      struct net_device *netdev)
 {
 	struct ethtool_rxnfc all = { .cmd = ETHTOOL_GRXCLSRLALL };
 	struct ethtool_rxnfc cnt = { .cmd = ETHTOOL_GRXCLSRLCNT };
-	u32 *used;
+	u32 *used, size;
 	int ret;
 
 	if (!netdev->ethtool_ops->get_rxnfc)
@@ -120,28 +132,59 @@ static int hyb_off_find_loc(struct net_device *netdev, u32 *loc)
 	ret = netdev->ethtool_ops->get_rxnfc(netdev, &cnt, NULL);
 	if (ret)
 		return ret;
-	*loc = RX_CLS_LOC_ANY;
 	if (cnt.data & RX_CLS_LOC_SPECIAL)
-		return 0;
+		return 1;
 	all.rule_cnt = min_t(u32, cnt.rule_cnt, HYB_OFF_FILTERS_MAX);
 	used = kcalloc(all.rule_cnt + 1, sizeof(*used), GFP_KERNEL);
 	if (!used)
 		return -ENOMEM;
-	ret = 0;
 	if (all.rule_cnt)
 		ret = netdev->ethtool_ops->get_rxnfc(netdev, &all, used);
-	if (!ret) {
-		/* some drivers report the size only together with all filters */
-		u32 size = all.data ? all.data : cnt.data;
-
-		ret = hyb_off_free_loc(used, all.rule_cnt,
-				       min_t(u32, size, HYB_OFF_FILTERS_MAX));
-	}
+	/* some drivers report the size only together with all filters */
+	size = min_t(u32, all.data ? all.data : cnt.data, HYB_OFF_FILTERS_MAX);
+	if (!ret)
+		ret = size ? hyb_off_places_note(table, used, all.rule_cnt,
+						 size) : -ENOSPC;
 	kfree(used);
+	return ret;
+}
+
+/* Has an administrator put a filter there? Context: RTNL held. */
+static bool hyb_off_place_taken(struct net_device *netdev, u32 loc)
+{
+	struct ethtool_rxnfc is = { .cmd = ETHTOOL_GRXCLSRULE };
+
+	is.fs.location = loc;
+	return !netdev->ethtool_ops->get_rxnfc(netdev, &is, NULL);
+}
+
+/*
+ * Find a place for a new filter in the device's table, since many drivers do not: the last
+ * one that is free. *@loc is RX_CLS_LOC_ANY if the driver does. The driver is asked for
+ * its whole table only when the free places that are known have run out, or one is taken.
+ * Context: RTNL held.
+ */
+static int hyb_off_find_loc(struct hyb_off_table *table,
+			    struct net_device *netdev, u32 *loc)
+{
+	int ret;
+
+	if (table->free) {
+		*loc = find_last_bit(table->free, table->size);
+		if (*loc < table->size && !hyb_off_place_taken(netdev, *loc))
+			return 0;
+		if (*loc == table->size &&
+		    time_before(jiffies, table->asked + HYB_OFF_STEER_FULL))
+			return -ENOSPC;
+	}
+	ret = hyb_off_places_ask(table, netdev);
 	if (ret < 0)
 		return ret;
-	*loc = ret;
-	return 0;
+	*loc = RX_CLS_LOC_ANY;
+	if (ret)
+		return 0;
+	*loc = find_last_bit(table->free, table->size);
+	return *loc < table->size ? 0 : -ENOSPC;
 }
 
 /* The queue that interrupts @cpu or a CPU near it, if the driver has a map; else any queue */
@@ -164,6 +207,7 @@ static u32 hyb_off_near(const struct net_device *netdev, u32 cpu)
 static int hyb_off_filter_add(struct hyb_off_conn *o)
 {
 	struct ethtool_rxnfc nfc = { .cmd = ETHTOOL_SRXCLSRLINS };
+	struct hyb_off_table *table = o->steer.table;
 	struct net_device *netdev = o->netdev;
 	int err;
 
@@ -171,12 +215,19 @@ static int hyb_off_filter_add(struct hyb_off_conn *o)
 	o->steer.queue = hyb_off_near(netdev, READ_ONCE(o->nic.cpu));
 	hyb_off_flow(&o->nic, &nfc.fs);
 	nfc.fs.ring_cookie = o->steer.queue;
-	err = hyb_off_find_loc(netdev, &nfc.fs.location);
-	if (!err)
-		err = netdev->ethtool_ops->set_rxnfc(netdev, &nfc);
-	if (!err)
-		o->steer.loc = nfc.fs.location;
-	return err;
+	err = hyb_off_find_loc(table, netdev, &nfc.fs.location);
+	if (err)
+		return err;
+	err = netdev->ethtool_ops->set_rxnfc(netdev, &nfc);
+	if (err) {
+		/* the table may be smaller now */
+		hyb_off_places_drop(table);
+		return err;
+	}
+	o->steer.loc = nfc.fs.location;
+	if (table->free && o->steer.loc < table->size)
+		__clear_bit(o->steer.loc, table->free);
+	return 0;
 }
 
 static bool hyb_off_flow_same(const struct ethtool_rx_flow_spec *a,
@@ -205,15 +256,19 @@ static void hyb_off_filter_del(struct hyb_off_conn *o)
 {
 	struct ethtool_rxnfc is = { .cmd = ETHTOOL_GRXCLSRULE };
 	struct ethtool_rxnfc nfc = { .cmd = ETHTOOL_SRXCLSRLDEL };
+	struct hyb_off_table *table = o->steer.table;
 	struct net_device *netdev = o->netdev;
 
 	ASSERT_RTNL();
 	hyb_off_flow(&o->nic, &nfc.fs);
 	nfc.fs.location = o->steer.loc;
 	is.fs.location = o->steer.loc;
-	if (!netdev->ethtool_ops->get_rxnfc(netdev, &is, NULL) &&
-	    hyb_off_flow_same(&is.fs, &nfc.fs))
-		netdev->ethtool_ops->set_rxnfc(netdev, &nfc);
+	if (netdev->ethtool_ops->get_rxnfc(netdev, &is, NULL) ||
+	    !hyb_off_flow_same(&is.fs, &nfc.fs) ||
+	    netdev->ethtool_ops->set_rxnfc(netdev, &nfc))
+		return;
+	if (table->free && o->steer.loc < table->size)
+		__set_bit(o->steer.loc, table->free);
 }
 
 /* Jiffies since the connection has received data. Context: any. */
@@ -223,16 +278,25 @@ static u32 hyb_off_idle(const struct hyb_off_conn *o)
 }
 
 /*
- * The connection that makes room: the one that has received nothing for longest, or
- * NULL if all of them are busy. Context: RTNL held.
+ * The connection that makes room, with the filter of @user if that is not NULL: of the
+ * next few, the one that has received nothing for longest, or NULL if all of them are
+ * busy. Context: RTNL held.
  */
-static struct hyb_off_conn *hyb_off_filter_idle(struct hyb_off_table *table)
+static struct hyb_off_conn *hyb_off_filter_idle(struct hyb_off_table *table,
+						const kuid_t *user)
 {
 	struct hyb_off_conn *o, *idle = NULL;
 	u32 most = HYB_OFF_STEER_IDLE;
+	u32 n;
 
 	ASSERT_RTNL();
-	list_for_each_entry(o, &table->conns, steer.node) {
+	for (n = min_t(u32, table->nr, HYB_OFF_STEER_LOOK); n; n--) {
+		o = list_first_entry(&table->conns, struct hyb_off_conn,
+				     steer.node);
+		/* the next search begins with others */
+		list_move_tail(&o->steer.node, &table->conns);
+		if (user && !uid_eq(o->steer.user, *user))
+			continue;
 		if (hyb_off_idle(o) < most)
 			continue;
 		most = hyb_off_idle(o);
@@ -249,32 +313,63 @@ static void hyb_off_steer_queue(struct hyb_off_conn *o)
 		sock_put(o->sk);
 }
 
+/* Filters that connections of the user have. Context: RTNL held. */
+static u32 hyb_off_user_filters(const struct hyb_off_conn *o)
+{
+	ASSERT_RTNL();
+	return xa_to_value(xa_load(&o->steer.table->users,
+				   __kuid_val(o->steer.user)));
+}
+
+/* Memory is needed for the first filter of a user only. Context: RTNL held. */
+static int hyb_off_user_set(const struct hyb_off_conn *o, u32 n)
+{
+	return xa_err(xa_store(&o->steer.table->users,
+			       __kuid_val(o->steer.user),
+			       n ? xa_mk_value(n) : NULL, GFP_KERNEL));
+}
+
 /* The NIC does not have the filter any more. Context: RTNL held. */
 static void hyb_off_filter_forget(struct hyb_off_conn *o)
 {
 	ASSERT_RTNL();
 	list_del(&o->steer.node);
 	o->steer.table->nr--;
+	hyb_off_user_set(o, hyb_off_user_filters(o) - 1);
 	WRITE_ONCE(o->steer.have, false);
 }
 
-/*
- * Make room for one more filter, so that the table has no more than @max. Connections of
- * an RDMA device share one net device, so its lock covers the filter that is deleted here,
- * too. Context: RTNL held.
- */
-static bool hyb_off_filter_room(struct hyb_off_table *table, u32 max)
+/* How many of @max filters connections of the user may have */
+static u32 hyb_off_filter_share(const struct hyb_off_conn *o, u32 max)
 {
-	struct hyb_off_conn *idle;
+	if (uid_eq(o->steer.user, GLOBAL_ROOT_UID))
+		return max;
+	return DIV_ROUND_UP(max, 2);
+}
 
-	if (table->nr < max)
+/*
+ * Make room for one more filter, so that the table has no more than @max, and the user no
+ * more than the share. A user has at least half of the filters then, so a search for an
+ * idle one meets them. Connections of an RDMA device share one net device, so its lock
+ * covers the filter that is deleted here, too. Context: RTNL held.
+ */
+static bool hyb_off_filter_room(struct hyb_off_conn *o, u32 max)
+{
+	u32 share = hyb_off_filter_share(o, max), own = hyb_off_user_filters(o);
+	struct hyb_off_table *table = o->steer.table;
+	struct hyb_off_conn *idle = NULL;
+
+	o->steer.refused = false;
+	if (table->nr < max && own < share)
 		return true;
 	/* the limit was lowered: filters above it stay as long as their connections */
-	if (table->nr > max)
+	if (table->nr <= max && own <= share)
+		idle = hyb_off_filter_idle(table, own == share ?
+					   &o->steer.user : NULL);
+	if (!idle) {
+		o->steer.refused = own >= share;
 		return false;
-	idle = hyb_off_filter_idle(table);
-	if (!idle)
-		return false;
+	}
 	hyb_off_filter_del(idle);
 	hyb_off_filter_forget(idle);
 	WRITE_ONCE(idle->steer.lost, true);
@@ -283,22 +378,37 @@ static bool hyb_off_filter_room(struct hyb_off_table *table, u32 max)
 	return true;
 }
 
+/* Have one filter more, if there is room within the limit @max. Context: RTNL held. */
+static void hyb_off_filter_get(struct hyb_off_conn *o, u32 max)
+{
+	struct hyb_off_table *table = o->steer.table;
+	u32 own;
+
+	if (!hyb_off_filter_room(o, max))
+		return;
+	own = hyb_off_user_filters(o);
+	if (hyb_off_user_set(o, own + 1))
+		return;
+	if (hyb_off_filter_add(o)) {
+		hyb_off_user_set(o, own);
+		return;
+	}
+	list_add_tail(&o->steer.node, &table->conns);
+	table->nr++;
+	WRITE_ONCE(o->steer.have, true);
+}
+
 /*
  * Insert a filter within the limit @max, or remove that of the connection if @max is 0.
  * Context: RTNL held, device registered.
  */
 static void hyb_off_filter_change(struct hyb_off_conn *o, u32 max)
 {
-	struct hyb_off_table *table = o->steer.table;
-
 	if (!max && o->steer.have) {
 		hyb_off_filter_del(o);
 		hyb_off_filter_forget(o);
-	} else if (max && !o->steer.have && hyb_off_steer_can(o->netdev) &&
-		   hyb_off_filter_room(table, max) && !hyb_off_filter_add(o)) {
-		list_add_tail(&o->steer.node, &table->conns);
-		table->nr++;
-		WRITE_ONCE(o->steer.have, true);
+	} else if (max && !o->steer.have && hyb_off_steer_can(o->netdev)) {
+		hyb_off_filter_get(o, max);
 	}
 }
 
@@ -396,22 +506,30 @@ void hyb_off_steer_set(struct hyb_off_conn *o, u32 max)
  * hyb_off_steer_init - no filter yet
  * @o: new connection
  * @table: of its RDMA device; gets a reference
+ * @user: the user that the filter counts for
  * @done: see struct hyb_off_steer
  *
  * Context: process; @o is not in use yet.
  */
 void hyb_off_steer_init(struct hyb_off_conn *o, struct hyb_off_table *table,
+			kuid_t user,
 			void (*done)(struct hyb_off_conn *o, bool added))
 {
 	kref_get(&table->ref);
 	o->steer.table = table;
+	o->steer.user = user;
 	o->steer.done = done;
 	INIT_WORK(&o->steer.work, hyb_off_steer_work);
 }
 
 static void hyb_off_table_free(struct kref *ref)
 {
-	kfree(container_of(ref, struct hyb_off_table, ref));
+	struct hyb_off_table *table = container_of(ref, struct hyb_off_table,
+						   ref);
+
+	hyb_off_places_drop(table);
+	xa_destroy(&table->users);
+	kfree(table);
 }
 
 /**
@@ -440,6 +558,7 @@ int hyb_off_dev_init(struct hyb_dev *dev)
 		return -ENOMEM;
 	kref_init(&table->ref);
 	INIT_LIST_HEAD(&table->conns);
+	xa_init(&table->users);
 	dev->filters = table;
 	return 0;
 }

@@ -4,6 +4,7 @@
  * transport (hyb_tcp), hyb_attr, hyb_idle, hyb_off_place, hyb_place and hyb_sched. The
  * verbs run in process context; a post may come from below any lock.
  */
+#include <linux/cred.h>
 #include <linux/log2.h>
 #include <linux/memcontrol.h>
 #include <linux/sched/signal.h>
@@ -337,6 +338,7 @@ static int hyb_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	qp->owner = udata ? get_pid(task_tgid(current)) : NULL;
 	/* of the task, or of the task that it works for */
 	qp->memcg = get_mem_cgroup_from_mm(NULL);
+	qp->uid = current_uid();
 	err = hyb_qp_alloc_rings(qp, attr, udata, &resp);
 	if (err)
 		goto err_memory;

@@ -417,6 +417,7 @@ struct hyb_srq {
  * @srq_node: entry of hyb_srq.starved
  * @owner: process that made it and maps its rings, or NULL: the kernel's
  * @memcg: control group that it was made in, with a reference, or NULL
+ * @uid: user that made it
  * @user: there is an owner
  * @dead: being destroyed, nothing completes and no event is raised any more
  * @state_lock: protects changes of @state
@@ -458,6 +459,7 @@ struct hyb_qp {
 	struct work_struct fault;
 	struct pid *owner;
 	struct mem_cgroup *memcg;
+	kuid_t uid;
 	spinlock_t state_lock;		/* see above */
 	int access;
 	int refuses;

@@ -300,9 +300,10 @@ struct rdma_stack_ip {
  *	    established. Also for a queue pair without a shared link. NULL: not
  *	    supported. Context: process, one call at a time; may sleep.
  * @set_owner: sockets that are made for the queue pair belong to the control group
- *	       of @owner, which stays until the queue pair is destroyed. Before
- *	       rdma_connect(). Without this call, and where it is NULL, they belong to
- *	       that of the task. Context: any.
+ *	       of @owner, which stays until the queue pair is destroyed. A resource of the
+ *	       device that users share counts for the user of @owner.
+ *	       Before rdma_connect() or rdma_accept(). Without this call, and where it is
+ *	       NULL, the group and the user are those of the task. Context: any.
  * @rx_memory: from now on a receive of one piece of memory is not complete: when a
  *	       message that is longer takes it, @fill adds a second piece. So memory
  *	       for messages that may come is allocated when they do. If there is none

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Filters of an ordinary NIC for connections: the table stays the administrator's,
-# however many connections an ordinary user makes. hnic has room for 64 filters.
+# however many connections an ordinary user makes, and other users get some, however
+# busy these connections are. hnic has room for 64 filters.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -18,6 +19,8 @@ rules() { in_a ethtool -n va | grep -c "^Filter:"; }
 rules_are() { [ "$(rules)" = "$1" ]; }
 steered() { cat /sys/class/infiniband/rda/hybrid/qp/*/steering | grep -c "^$1$"; }
 steered_are() { [ "$(steered "$1")" = "$2" ]; }
+refused_since() { [ "$(refusals)" -gt "$1" ]; }
+refusals() { cat /sys/class/infiniband/rda/ports/1/hw_counters/nic_filter_share; }
 has_filter() { in_a ethtool -n va | grep -q "Dest port: $1 "; }
 
 # places PORT: of the filters with this port at either end, in order
@@ -28,38 +31,52 @@ places() {
 		END { print places }'
 }
 
-# start: the server, and a client that makes $NR connections, and one more for each
-# line that it reads
-start() {
-	start_bg b python3 -c '
-import socket
-sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 257)
-sock.bind(("10.0.0.2", '"$PORT"'))
-sock.listen(128)
-print("listening", flush=True)
-held = []
-while True:
-    held.append(sock.accept()[0])
-    held[-1].send(b"x")'
-	SERVER=$BG_PID
-	wait_for 20 said listening
-	mkfifo "$FIFO"
+# client USER FIFO NR: makes NR connections, and one more for each line that it reads
+client() {
+	mkfifo "$2"
 	start_bg a sh -c 'exec python3 -c "
 import os, socket, sys
-os.setuid(65534)
+os.setuid('"$1"')
 held = []
 def connect():
     sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 257)
     sock.connect((\"10.0.0.2\", '"$PORT"'))
     assert sock.recv(1) == b\"x\"
     held.append(sock)
-for _ in range('"$NR"'):
+for _ in range('"$3"'):
     connect()
 print(\"connected\", flush=True)
 for line in sys.stdin:
     connect()
     print(line.strip(), held[-1].getsockname()[1], flush=True)
-" <'"$FIFO"
+" <'"$2"
+}
+
+# start: the server, and a client that makes $NR connections. While the file $BUSY exists,
+# the server sends to all connections.
+start() {
+	start_bg b python3 -c '
+import os, socket, threading, time
+sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 257)
+sock.bind(("10.0.0.2", '"$PORT"'))
+sock.listen(128)
+print("listening", flush=True)
+held = []
+def keep_busy():
+    while True:
+        time.sleep(0.1)
+        for conn in held[:] if os.path.exists("'"$BUSY"'") else []:
+            try:
+                conn.send(b"x")
+            except OSError:
+                held.remove(conn)
+threading.Thread(target=keep_busy, daemon=True).start()
+while True:
+    held.append(sock.accept()[0])
+    held[-1].send(b"x")'
+	SERVER=$BG_PID
+	wait_for 20 said listening
+	client 65534 "$FIFO" $NR
 	CLIENT=$BG_PID
 	exec 7>"$FIFO"
 	wait_for 60 said connected
@@ -75,8 +92,9 @@ by_default() {
 within_limit() {
 	local port
 
-	attr 2
-	ktap_check "a limit of 2 gives 2 connections a filter" wait_for 20 steered_are ntuple 2
+	attr 4
+	ktap_check "a limit of 4 gives 2 connections of a user a filter" \
+		wait_for 20 steered_are ntuple 2
 	ktap_is "the NIC has 2 filters" "$(rules)" 2
 	in_a ethtool -N va flow-type tcp4 dst-port 9 action 0 >/dev/null
 	ktap_is "the administrator can add one" "$(rules)" 3
@@ -98,8 +116,49 @@ no_limit_left() {
 	ktap_check "a limit of 0 removes the filters" wait_for 20 rules_are 1
 	ktap_check "the host steers all connections" wait_for 20 steered_are host $((NR + 1))
 	in_a ethtool -N va delete "$(in_a ethtool -n va | awk '/^Filter:/ { print $2 }')"
-	attr 2
-	ktap_check "a limit of 2 sets 2 filters again" wait_for 20 rules_are 2
+	attr 4
+	ktap_check "a limit of 4 sets 2 filters again" wait_for 20 rules_are 2
+}
+
+# others USER NR WANT: connections of another user that have a filter, left in OTHERS
+others() {
+	local before
+
+	before=$(steered ntuple)
+	client "$1" "$FIFO.other" "$2"
+	exec 8>"$FIFO.other"
+	wait_for 60 said connected
+	wait_for 5 steered_are ntuple $((before + $3))
+	OTHERS=$(($(steered ntuple) - before))
+	exec 8>&-
+	wait "$BG_PID"
+	wait_for 20 steered_are ntuple "$before"
+	rm "$FIFO.other"
+}
+
+# Connections that receive all the time keep their filters
+share_of_a_user() {
+	local before
+
+	: >"$BUSY"
+	attr 0
+	wait_for 20 rules_are 0
+	before=$(refusals)
+	attr 4
+	ktap_check "busy connections of a user have half of 4 filters" \
+		wait_for 20 steered_are ntuple 2
+	ktap_check "refusals for the share of a user are counted" \
+		wait_for 20 refused_since "$before"
+	others 65533 3 2
+	ktap_is "3 connections of a second user have the other half" "$OTHERS" 2
+	rm "$BUSY"
+}
+
+# The connections of ordinary users have ended
+share_of_root() {
+	attr 4
+	others 0 4 4
+	ktap_is "4 connections of root have 4 filters" "$OTHERS" 4
 }
 
 # The last place of a table is often the one of least priority, so filters of connections
@@ -113,14 +172,23 @@ places_of_the_driver() {
 		ktap_skip "a NIC that leaves the place to its caller" "no probes"
 		ktap_skip "filters of connections are at the last free places" "no probes"
 		ktap_skip "the administrator's filters stay" "no probes"
+		ktap_skip "places that the administrator takes meanwhile are not used" "no probes"
 	else
 		in_a ethtool -N va flow-type tcp4 dst-port 9 action 0 loc 63 >/dev/null
 		in_a ethtool -N va flow-type tcp4 dst-port 10 action 0 loc 61 >/dev/null
-		attr 2
+		attr 4
 		ktap_check "a NIC that leaves the place to its caller" wait_for 20 rules_are 4
 		ktap_is "filters of connections are at the last free places" \
 			"$(places 5101)" "60 62"
 		ktap_is "the administrator's filters stay" "$(places 9) $(places 10)" "63 61"
+		attr 0
+		wait_for 20 rules_are 2
+		in_a ethtool -N va flow-type tcp4 dst-port 11 action 0 loc 62 >/dev/null
+		attr 4
+		wait_for 20 rules_are 5
+		ktap_is "places that the administrator takes meanwhile are not used" \
+			"$(places 5101) $(places 11)" "59 60 62"
+		in_a ethtool -N va delete 62
 		in_a ethtool -N va delete 63
 		in_a ethtool -N va delete 61
 		modprobe -r test_place
@@ -130,12 +198,14 @@ places_of_the_driver() {
 end() {
 	exec 7>&-
 	wait "$CLIENT"
-	stop_bg "$SERVER"
 	ktap_check "filters are removed with their connections" wait_for 20 rules_are 0
+	share_of_root
+	stop_bg "$SERVER"
 }
 
 FIFO=$(mktemp -u)
-ktap_plan 17
+BUSY=$(mktemp -u)
+ktap_plan 22
 net_up
 dev_up hybrid hybrid || ktap_fail "devices"
 modprobe -q sdp
@@ -144,6 +214,7 @@ in_a ethtool --set-priv-flags va iwarp-rx-demux off
 by_default
 within_limit
 no_limit_left
+share_of_a_user
 places_of_the_driver
 end
 rm -f "$FIFO"
