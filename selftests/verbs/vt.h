@@ -53,6 +53,7 @@ struct vt_side {
 	struct ib_pd *pd;
 	struct ib_cq *cq;
 	struct ib_srq *srq;
+	struct vt_side *lender;		/* of pd, cq and srq, or NULL */
 	struct ib_mr *mr;
 	u8 *buf;
 	struct kt_step step;		/* at hand */
@@ -92,6 +93,7 @@ int vt_listen(const char *args);
 void vt_unlisten(void);
 int vt_set_peer(const char *args);
 struct vt_conn *vt_up(bool use_srq, int access);
+struct vt_conn *vt_up_beside(struct vt_side *lender, int access);
 struct vt_conn *vt_up_to(const char *args);
 void vt_down(struct vt_conn *c);
 struct vt_conn *vt_up_rejected(int *err);

@@ -215,6 +215,26 @@ static void vt_qp_event(struct ib_event *event, void *context)
 	s->closed_first = completion_done(&s->closed);
 }
 
+/* The queues of a side, and its protection domain, or those of its lender */
+static int vt_make_queues(struct vt_side *s, bool use_srq)
+{
+	int err;
+
+	if (s->lender) {
+		s->pd = s->lender->pd;
+		s->cq = s->lender->cq;
+		s->srq = s->lender->srq;
+		return 0;
+	}
+	s->pd = ib_alloc_pd(s->id->device, 0);
+	if (IS_ERR(s->pd))
+		return PTR_ERR(s->pd);
+	err = vt_make_cq(s);
+	if (!err && use_srq)
+		err = vt_make_srq(s);
+	return err;
+}
+
 static int vt_make_qp(struct vt_side *s, bool use_srq)
 {
 	struct ib_qp_init_attr attr = {
@@ -235,12 +255,7 @@ static int vt_make_qp(struct vt_side *s, bool use_srq)
 	s->buf = alloc_pages_exact(VT_BUF, GFP_KERNEL | __GFP_ZERO);
 	if (!s->buf)
 		return -ENOMEM;
-	s->pd = ib_alloc_pd(s->id->device, 0);
-	if (IS_ERR(s->pd))
-		return PTR_ERR(s->pd);
-	err = vt_make_cq(s);
-	if (!err && use_srq)
-		err = vt_make_srq(s);
+	err = vt_make_queues(s, use_srq);
 	if (err)
 		return err;
 	attr.send_cq = s->cq;
@@ -318,12 +333,15 @@ static void vt_side_free(struct vt_side *s)
 	}
 	if (!IS_ERR_OR_NULL(s->mr))
 		ib_dereg_mr(s->mr);
+	if (s->lender)
+		goto id;
 	if (!IS_ERR_OR_NULL(s->srq))
 		ib_destroy_srq(s->srq);
 	if (!IS_ERR_OR_NULL(s->cq))
 		ib_destroy_cq(s->cq);
 	if (!IS_ERR_OR_NULL(s->pd))
 		ib_dealloc_pd(s->pd);
+id:
 	rdma_destroy_id(s->id);
 	if (s->buf)
 		free_pages_exact(s->buf, VT_BUF);
@@ -457,14 +475,8 @@ static int vt_dial(struct vt_side *s)
 	return kt_step_wait(&s->step, rdma_connect(s->id, &param));
 }
 
-/**
- * vt_up() - connect two sides, with a registered region each
- * @use_srq: the listening side has a shared receive queue
- * @access: rights to its region; the other side's is local
- *
- * Return: the connection, or NULL, which has been reported.
- */
-struct vt_conn *vt_up(bool use_srq, int access)
+static struct vt_conn *vt_connect(bool use_srq, struct vt_side *lender,
+				  int access)
 {
 	struct vt_conn *c = kvzalloc(sizeof(*c), GFP_KERNEL);
 	int err = -ENOMEM;
@@ -475,6 +487,7 @@ struct vt_conn *vt_up(bool use_srq, int access)
 	c->access = access;
 	vt_side_init(&c->a);
 	vt_side_init(&c->b);
+	c->b.lender = lender;
 	vt_expected = c;
 	err = vt_dial(&c->a);
 	err = err ?: kt_step_wait(&c->b.step, 0);
@@ -493,6 +506,30 @@ out:
 	if (c)
 		vt_down(c);
 	return NULL;
+}
+
+/**
+ * vt_up() - connect two sides, with a registered region each
+ * @use_srq: the listening side has a shared receive queue
+ * @access: rights to its region; the other side's is local
+ *
+ * Return: the connection, or NULL, which has been reported.
+ */
+struct vt_conn *vt_up(bool use_srq, int access)
+{
+	return vt_connect(use_srq, NULL, access);
+}
+
+/**
+ * vt_up_beside() - as vt_up(), with a shared receive queue that is there already
+ * @lender: listening side of another connection, which ends later
+ * @access: rights to the region of the listening side
+ *
+ * Return: the connection, or NULL, which has been reported.
+ */
+struct vt_conn *vt_up_beside(struct vt_side *lender, int access)
+{
+	return vt_connect(true, lender, access);
 }
 
 /**
