@@ -820,6 +820,30 @@ def case_pin_send():
         expect("send()", pin_and_go(LIBC.send, sock), errno.ENETRESET, errno.EPIPE)
 
 
+def regions():
+    """Memory regions of the device"""
+    return subprocess.run(["rdma", "resource", "show", "mr"], check=True,
+                          capture_output=True, text=True).stdout.count("dev rda")
+
+
+def case_unmapped_removal():
+    """The device does not map the memory of a send(), and is removed before the send() has
+    given the pages back: no region is left by then"""
+    with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock, \
+            lsn.accept()[0], Removal() as removal, \
+            Hold("ib_map_mr_sg", "held", asleep=1, ms=90000, ret=-errno.ENOMEM,
+                 also="sdp_zc_region_free") as hold:
+        before = regions()
+        thread = Held(sock.sendall, bytes(LARGE))
+        thread.start()
+        wait("it gives the pages back", lambda: "hold_also" in thread.stack())
+        expect("regions", regions(), before)
+        removal.start()
+        wait("the device goes", removal.done)
+        hold.go()
+        expect("send()", thread.end(), errno.ENETRESET, errno.EPIPE)
+
+
 def case_unmapped_send():
     """The memory of a send() goes after its pages were found, before the peer knows. While
     the device takes them back, other calls do not wait"""

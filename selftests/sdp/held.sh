@@ -74,7 +74,7 @@ over verbs other_request many_requests
 both net.sdp.zcopy_threshold=65536 net.sdp.zcopy_floor=65536 net.sdp.zcopy_wait=60000000
 both net.sdp.zcopy_pipelined=0
 over verbs pin_send pin_recv pin_send_late pin_recv_late small_reader unmapped_send unmapped_part
-over verbs whole_zcopy
+over verbs unmapped_removal whole_zcopy
 both net.sdp.zcopy_wait=1000000
 over verbs whole_zcopy_recv
 both net.sdp.zcopy_wait=60000000
