@@ -21,7 +21,7 @@ import time
 
 CLONE_NEWNET = 0x40000000
 SO_ZEROCOPY, MSG_ZEROCOPY = 60, 0x4000000
-USER_TIMEOUT = 18
+USER_TIMEOUT, TCP_ZEROCOPY_RECEIVE = 18, 35
 SOL_SDP, SDP_FALLBACK, FALLBACK_TCP, FALLBACK_ONLY = 1027, 32, 1, 2
 PATIENCE = 60 if os.path.exists("/proc/lockdep") else 20   # seconds
 PARAMETERS = "/sys/module/test_hold/parameters/"
@@ -784,6 +784,40 @@ def case_moved_splice():
             hold.go()
             expect("the call", thread.end(), errno.EPIPE)
             expect("data of the other are there", sock.recv(100), b"x" * 100)
+
+
+def lend_call(sock, room):
+    """TCP_ZEROCOPY_RECEIVE of so many bytes"""
+    LIBC.mmap.restype = ctypes.c_void_p
+    LIBC.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int,
+                          ctypes.c_int, ctypes.c_long]
+    window = LIBC.mmap(None, room, mmap.PROT_READ, mmap.MAP_SHARED, sock.fileno(), 0)
+    value = ctypes.create_string_buffer(struct.pack("QII", window, room, 0), 16)
+    length = ctypes.c_int(16)
+    if LIBC.getsockopt(sock.fileno(), socket.IPPROTO_TCP, TCP_ZEROCOPY_RECEIVE, value,
+                       ctypes.byref(length)):
+        raise OSError(ctypes.get_errno(), "getsockopt")
+
+
+def case_moved_lend():
+    """The same of TCP_ZEROCOPY_RECEIVE, which waits for another reader"""
+    size = 16 * mmap.PAGESIZE
+    with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock, \
+            lsn.accept()[0] as first, Absent(Reader.size, mmap.PAGESIZE) as memory, \
+            Hold("wait_woken", "held", behind=1, ms=20000) as hold:
+        other = Reader(sock, first, memory, lambda *_: lend_call(sock, size))
+        LIBC.connect(sock.fileno(), struct.pack("=H14x", socket.AF_UNSPEC), 16)
+        hold.wait()
+        sock.connect(("10.0.0.2", PORT))
+        with lsn.accept()[0] as second:
+            second.sendall(b"x" * size)
+            wait("data of the other come",
+                 lambda: len(sock.recv(size, socket.MSG_PEEK)) == size)
+            hold.go()
+            expect("the call", other.second.end(), errno.EPIPE)
+            expect("data of the other are there", read_all(sock, size), b"x" * size)
+        memory.come()
+        expect("the first", other.first.end(), 0)
 
 
 
