@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # SOCK_DESTROY of a socket whose connection request is still being handled: the
-# listener goes on to take connections, and the device can be removed.
+# listener goes on to take connections, and neither the device nor the socket stays.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -30,9 +30,8 @@ for _ in range(int(sys.argv[1])):
         assert sock.recv(1) == b"x"' "$1" "$PORT"
 }
 
-modprobe -q sdp
-dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
-start_bg b sdp-run python3 -c '
+serve() {
+	start_bg b sdp-run python3 -c '
 import socket
 lis = socket.create_server(("10.0.0.2", '$PORT'), backlog=1)
 print("listening", flush=True)
@@ -42,17 +41,42 @@ while True:
             sock.sendall(sock.recv(1))
     except OSError:
         pass'
-wait_for 20 said listening
-ktap_check "the server answers a client" echoed 1
-hold sdp_cm_use_hello kworker asleep=1 ms=60000 || ktap_skip_all "no probes"
-start_bg a timeout 30 sdp-run python3 -c '
+	SERVER=$BG_PID
+	wait_for 20 said listening
+	ktap_check "$1: the server answers a client" echoed 1
+}
+
+# requests LINK FUNCTION: the request of a client stops there, and its socket is destroyed
+requests() {
+	hold "$2" kworker asleep=1 ms=60000 || ktap_skip_all "no probes"
+	start_bg a timeout 30 sdp-run python3 -c '
 import socket
 socket.create_connection(("10.0.0.2", '$PORT'), timeout=20)'
-CLIENT=$BG_PID
-ktap_check "a request is held up" wait_for 20 is_held
-destroy_embryos
-hold_end
-wait_for 30 is_gone "$CLIENT"
-ktap_check "the server still answers, ten times" echoed 10
-ktap_check "the device can be removed" timeout 30 rdma link delete rdb
+	CLIENT=$BG_PID
+	ktap_check "$1: a request is held up" wait_for 20 is_held
+	destroy_embryos
+	hold_end
+	wait_for 30 is_gone "$CLIENT"
+	ktap_check "$1: the server still answers, ten times" echoed 10
+}
+
+modprobe -q sdp
+dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
+serve iWARP
+requests iWARP sdp_cm_use_hello
+ktap_check "iWARP: the device can be removed" timeout 30 rdma link delete rdb
+stop_bg "$SERVER"
+net_down
+
+if dev_up rxe rxe; then
+	serve RoCE
+	# the set-up, which goes on, begins to wait for the confirmation of the client
+	in_b sysctl -qw net.sdp.confirm_timeout=300
+	requests RoCE sdp_verbs_create
+	stop_bg "$SERVER"
+	ktap_check "RoCE: the socket does not wait for a confirmation" \
+		wait_for 20 modprobe -r sdp_diag sdp
+else
+	ktap_skip "RoCE: the socket does not wait for a confirmation" "no rxe devices"
+fi
 ktap_done
