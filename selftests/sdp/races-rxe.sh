@@ -1,0 +1,6 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: long timeout=3600
+#
+# sdp/races-all over RoCE.
+LINK=rxe exec "$(dirname "$0")/races-all.sh"
