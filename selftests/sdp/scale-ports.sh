@@ -3,16 +3,17 @@
 # vm: long count timeout=900 mem=4G
 #
 # Cost of bind(), listen(), close() and a connection while none, 10,000 and 50,000 other sockets
-# have ports of their own, at either end, 10,000 of them listeners: at most a fifth more
+# have ports of their own, at either end, 10,000 of them listeners: at most 30 % more
 # beside 10,000 than beside none, and half more beside 50,000. The same figures for TCP, in
-# the same guest. An instruction is a nanosecond here.
+# the same guest, where listen() takes a tenth more. An instruction is a nanosecond here.
 #
 # The other sockets have chosen their ports. TCP gives every second port of the range to
 # sockets that do not choose, and looks at all of these once few are left.
 #
-# Then the same sockets are at one port, that of a server, as those of a program that calls
+# As many sockets are at one port, that of a server, as those of a program that calls
 # its peers from the port where it listens: binding one more to it, binding one to another
-# port that the table has in the same place, and connections to the server.
+# port that the table has in the same place, and connections to the server take at most a
+# fifth more beside 10,000 than beside none, and half more beside 50,000.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -62,7 +63,7 @@ more() {
 		return 1
 	fi
 	# what is done later is not part of what follows
-	sleep 2
+	sleep 10
 }
 
 # beside FAMILY OTHERS: a row of costs in us, left in COST[FAMILY OPERATION OTHERS]
@@ -159,8 +160,8 @@ for f in tcp sdp; do
 	stop_bg "$BG_PID"
 done
 for op in $OPS; do
-	slower "$op" "10000 listeners" 0 1.2
-	ktap_check "$op takes at most a fifth more beside 10000 listeners than beside none" [ $? = 1 ]
+	slower "$op" "10000 listeners" 0 1.3
+	ktap_check "$op takes at most 30 % more beside 10000 listeners than beside none" [ $? = 1 ]
 	slower "$op" 50000 0 1.5
 	ktap_check "$op takes at most half more beside 50000 than beside none" [ $? = 1 ]
 done
