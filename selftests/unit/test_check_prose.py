@@ -21,7 +21,6 @@ SPEC.loader.exec_module(PROSE)
 
 # for each of WORDS, in that order: a sentence with it, and one to write instead
 WORDS = [
-    ("Copy an octet.", "Copy a byte."),
     ("Nobody waits.", "No task waits."),
     ("Somebody has the lock.", "A task holds the lock."),
     ("Whoever waits is woken.", "Any task that waits is woken."),
@@ -51,6 +50,7 @@ FILES = [
      [3]),
     ("a string of C", "drivers/a.c", 'char *s = "nobody waits";\n', [1]),
     ("code of C", "drivers/a.c", "int nobody, told;\nif (a) is told;\n", []),
+    ("the word octet in an identifier", "drivers/a.c", "int tx_octets;\n", [1]),
     ("a document", "Documentation/a.rst", "Title\n=====\n\nNobody waits.\n", [4]),
     ("a literal block", "Documentation/a.rst", "Example::\n\n    nobody waits\n\nEnd.\n", []),
     ("a manual page", "Documentation/man/a.8", ".Sh NAME\nNobody waits.\n", [2]),
@@ -64,7 +64,7 @@ FILES = [
     ("a citation", "Documentation/a.rst", 'The kernel says "nobody\ncared" then.\n', []),
     ("an identifier", "drivers/a.c", "/* run nobody_waits() */\n", []),
     ("a parameter", "drivers/a.c", "/* @told: a flag */\n", []),
-    ("the name of a value", "drivers/a.c", "/* read OCTETS */\n", []),
+    ("the name of a value", "drivers/a.c", "/* read NOBODY */\n", []),
     ("the word of an RFC in a file for it", PROSE.OCTETS[0], "An octet.\n", []),
     ("another word in a file for an RFC", PROSE.OCTETS[0], "Nobody waits.\n", [1]),
     ("a relative clause as subject", "Documentation/a.rst", "What waits is woken.\n", [1]),
