@@ -1467,8 +1467,8 @@ static int sdp_cm_start(struct sock *sk, struct sdp_conn *conn,
 	if (err)
 		return err;
 	spin_lock_bh(&sdp->lock);
-	sdp_sock_set_state(sk, TCP_SYN_SENT);
 	sdp_sock_set_peer(sk, &dst->sa);
+	sdp_sock_set_state(sk, TCP_SYN_SENT);
 	spin_unlock_bh(&sdp->lock);
 	sdp_conn_attach(sk, conn);
 	conn->cm.dst = *dst;

@@ -261,7 +261,7 @@ void sdp_conn_down(struct sdp_conn *conn, int error)
 	cmpxchg(&conn->error, 0, error);
 	if (test_and_set_bit(SDP_CONN_DOWN, &conn->flags))
 		return;
-	trace_sdp_down(conn->sk, conn->flags, error);
+	trace_sdp_down(conn, error);
 	WRITE_ONCE(conn->cm.step, SDP_CM_DONE);
 	wake_up_all(&conn->wait);
 	smp_mb__before_atomic();	/* the teardown sees conn->error */
@@ -291,8 +291,7 @@ void sdp_conn_ended(struct sock *sk, struct sdp_conn *conn)
 
 	sock_owned_by_me(sk);
 	spin_lock_bh(&sdp->lock);
-	if (test_bit(SDP_CONN_GRACEFUL, &conn->flags) ||
-	    (conn->rx_discon && conn->tx_fin == SDP_FIN_DONE))
+	if (sdp_conn_graceful(conn))
 		error = 0;
 	else if (error == ECONNRESET && sk->sk_state == TCP_CLOSE_WAIT)
 		error = EPIPE;	/* as tcp_reset() */

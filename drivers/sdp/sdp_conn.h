@@ -292,6 +292,14 @@ static inline bool sdp_conn_fin_busy(const struct sdp_conn *conn)
 	return fin == SDP_FIN_WANTED || fin == SDP_FIN_SENT;
 }
 
+/* Both sides have sent and received a DisConn. Any context; may be stale at once. */
+static inline bool sdp_conn_graceful(const struct sdp_conn *conn)
+{
+	return test_bit(SDP_CONN_GRACEFUL, &conn->flags) ||
+	       (READ_ONCE(conn->rx_discon) &&
+		READ_ONCE(conn->tx_fin) == SDP_FIN_DONE);
+}
+
 /* sdp_conn.c */
 extern struct sdp_zc sdp_zc_none;
 int sdp_conn_init(void);

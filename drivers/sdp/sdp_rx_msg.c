@@ -271,7 +271,7 @@ int sdp_rx_check(struct sdp_rx_ctx *c, const u8 *hdr, u32 hdr_len, u32 len)
 	err = sdp_parse_msg(hdr, hdr_len, len, &c->m);
 	bad = err ? sdp_rx_wire_error(err) : sdp_rx_check_seq(c);
 	if (!bad)
-		trace_sdp_msg_rx(c->sk, &c->m.h, c->m.payload_len);
+		trace_sdp_msg_rx(c->conn, &c->m.h, c->m.payload_len);
 	return bad;
 }
 
@@ -303,7 +303,7 @@ int sdp_rx_check_imm(struct sdp_rx_ctx *c, u32 imm, u32 written)
 	/* freed space is announced by messages */
 	c->m.ext.ring.freed = conn->ring->freed;
 	SDP_INC_STATS(sock_net(c->sk), RX_IMMEDIATES);
-	trace_sdp_msg_rx(c->sk, &c->m.h, c->m.ext.ring.len);
+	trace_sdp_msg_rx(c->conn, &c->m.h, c->m.ext.ring.len);
 	return 0;
 }
 

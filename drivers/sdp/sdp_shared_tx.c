@@ -307,7 +307,7 @@ static void sdp_shared_put_data(struct sdp_conn *conn, u8 *hdr, u32 len,
 	};
 
 	sdp_put_bsdh(hdr, &h);
-	trace_sdp_msg_tx(conn->sk, &h, len);
+	trace_sdp_msg_tx(conn, &h, len);
 }
 
 /* Room in the provider's pages: after the last message, or a new one. */
@@ -647,7 +647,7 @@ static int sdp_shared_ctl(struct sdp_conn *conn, u8 mid)
 	if (mid == SDP_MID_CHRCVBUF_ACK)
 		msg.ext.size = SDP_BUF_SIZE;
 	sdp_build_msg(hdr, &msg);
-	trace_sdp_msg_tx(conn->sk, &msg.h, 0);
+	trace_sdp_msg_tx(conn, &msg.h, 0);
 	sdp_conn_count(conn, 0, false);
 	conn->shared->tx.held = 0;
 	conn->stack->tx_commit(conn->qp, &tx, 0, hdr, RDMA_STACK_TX_CLOSE);

@@ -174,7 +174,7 @@ static int sdp_verbs_post(struct sdp_conn *conn, u8 mid, struct sdp_tx_msg *m)
 		msg.ext.ring.len = bytes;
 	else
 		len = sdp_verbs_header(conn, m, &msg, p);
-	trace_sdp_msg_tx(conn->sk, &msg.h, bytes);
+	trace_sdp_msg_tx(conn, &msg.h, bytes);
 
 	WRITE_ONCE(conn->tx_mseq, mseq);
 	slot->mseq = mseq;

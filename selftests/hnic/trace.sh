@@ -4,6 +4,7 @@
 #
 # Tracepoints of iwarp_hybrid, hnic and rdma_stack: each event occurs, with names
 # instead of numbers, and the FPDUs in the trace are those that the device counts.
+# sdp/trace.sh has those of SDP.
 
 # shellcheck source=selftests/hnic/lib.bash
 . "$(dirname "$0")/lib.bash"

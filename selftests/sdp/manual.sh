@@ -77,6 +77,8 @@ end
 -	echo 'qpn == 3' > /sys/kernel/tracing/events/iwarp_hybrid/filter
 -	echo 1 > /sys/kernel/tracing/events/iwarp_hybrid/enable
 -	timeout 2 cat /sys/kernel/tracing/trace_pipe
+-	echo 'sock_cookie == 0x1001' > /sys/kernel/tracing/events/sdp/filter
+-	echo 1 > /sys/kernel/tracing/events/sdp/enable
 a	sysctl net.sdp.max_connections=1000
 a	sysctl net.sdp.zcopy_threshold=0
 a	sysctl net.ipv4.ip_local_reserved_ports=20258-21280
@@ -85,6 +87,8 @@ sdp/recipes	bpftrace -e 'tracepoint:iwarp_hybrid:hyb_fpdu_tx { @fpdus[args->qpn,
 sdp/recipes	perf trace --libtraceevent_print -e 'hnic:hnic_rx_*,iwarp_hybrid:hyb_off_resync'
 sdp/recipes	bpftrace -e 'tracepoint:hnic:hnic_fpdu_rx { @[args->dev, args->good] = count(); }'
 sdp/recipes	perf trace --libtraceevent_print -e 'rdma_stack:*'
+sdp/recipes	perf trace --libtraceevent_print -e 'sdp:sdp_state,sdp:sdp_cm_event,sdp:sdp_down'
+sdp/recipes	bpftrace -e 'tracepoint:sdp:sdp_down { @[ntop(args->daddr_v6), args->error] = count(); }'
 sdp/recipes	perf stat -a -e task-clock,cycles,instructions,cache-misses -- sdpbench -T bw -S 64K SERVER
 sdp/recipes	perf record -a -g -F 1999 -- sdpbench -T bw -S 64K SERVER
 sdp/recipes	perf report --no-children --sort dso,symbol

@@ -104,6 +104,8 @@ wanted() {
 	"perf trace "*rdma_stack:*) echo 'rdma_stack_device:? ?\(?dev=rda .*event=RENAMED' ;;
 	*hyb_terminate_*) echo 'hyb_terminate_tx.*layer=MPA type=0 code=2' ;;
 	*hyb_off_resync*) echo 'hnic_rx_lost.*dev=v[ab]' ;;
+	"perf trace "*sdp:*) echo 'sdp_down:? ?\(?sock_cookie=[0-9a-f]+ family=AF_INET .* error=none' ;;
+	*sdp_down*) echo '@\[::ffff:10.0.0.[12], 0\]: [0-9]+' ;;
 	*hyb_fpdu_tx*) echo '@fpdus\[[0-9]+, [0-9]+\]: [0-9]+' ;;
 	*hnic_fpdu_rx*) echo '@\[v[ab], 1\]: [0-9]+' ;;
 	"perf stat "*) echo 'task-clock' ;;
@@ -149,5 +151,9 @@ wait_port b 7471
 while read -r document command; do
 	recipe "$document" "$command"
 done < <(shown)
-ktap_check "the documents show nine recipes" [ "$KTAP_N" -eq 18 ]
+ktap_check "the documents show eleven recipes" [ "$KTAP_N" -eq 22 ]
+for system in sdp iwarp_hybrid hnic rdma_stack; do
+	ktap_check "a recipe shows events of $system" \
+		grep -Eq "^(perf trace|bpftrace) .*[':,]$system:" <(shown)
+done
 ktap_done
