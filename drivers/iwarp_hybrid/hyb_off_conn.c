@@ -313,9 +313,6 @@ static void hyb_off_steered(struct hyb_off_conn *o, bool added)
 
 	if (added)
 		hyb_off_count(o, HYB_ST_OFF_FILTERS, 1);
-	if (o->steer.refused)
-		hyb_off_count(o, HYB_ST_OFF_FILTER_SHARE, 1);
-	o->steer.refused = false;
 	if (o->qp) {
 		hyb_off_publish(o, o->want);
 	} else if (!have && o->netdev) {

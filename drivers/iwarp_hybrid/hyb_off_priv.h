@@ -165,13 +165,12 @@ struct hyb_off_table {
  * @node: entry of hyb_off_table.conns, if @have
  * @max: filters that connections of the device may have; 0: this one gets none.
  *	 Written with the socket owned.
- * @refused: there is none because the user had its share; @done counts it
  * @lost: another connection took the filter over; until @max is set again
  * @have: there is one
  * @loc: its place in the NIC's table
  * @queue: receive queue that it chooses
  *
- * RTNL protects @node, @have, @loc and @queue. Only @work uses @refused.
+ * RTNL protects @node, @have, @loc and @queue.
  */
 struct hyb_off_steer {
 	void (*done)(struct hyb_off_conn *o, bool added);
@@ -180,7 +179,6 @@ struct hyb_off_steer {
 	kuid_t user;
 	struct list_head node;
 	u32 max;
-	bool refused;
 	bool lost;
 	bool have;
 	u32 loc;

@@ -359,17 +359,14 @@ static bool hyb_off_filter_room(struct hyb_off_conn *o, u32 max)
 	struct hyb_off_table *table = o->steer.table;
 	struct hyb_off_conn *idle = NULL;
 
-	o->steer.refused = false;
 	if (table->nr < max && own < share)
 		return true;
 	/* the limit was lowered: filters above it stay as long as their connections */
 	if (table->nr <= max && own <= share)
 		idle = hyb_off_filter_idle(table, own == share ?
 					   &o->steer.user : NULL);
-	if (!idle) {
-		o->steer.refused = own >= share;
+	if (!idle)
 		return false;
-	}
 	hyb_off_filter_del(idle);
 	hyb_off_filter_forget(idle);
 	WRITE_ONCE(idle->steer.lost, true);

@@ -76,7 +76,6 @@ static const struct rdma_stat_desc hyb_stat_descs[HYB_ST_COUNT] = {
 	[HYB_ST_OFF_RX_RESYNC].name = "nic_rx_resync",
 	[HYB_ST_OFF_RX_MISMATCH].name = "nic_rx_mismatch",
 	[HYB_ST_OFF_FILTERS].name = "nic_filters",
-	[HYB_ST_OFF_FILTER_SHARE].name = "nic_filter_share",
 	[HYB_ST_OFF_BUFS].name = "nic_buffers",
 	[HYB_ST_OFF_NO_BUF].name = "nic_no_buffer",
 	[HYB_ST_POST_SEND].name = "post_sends",

@@ -106,7 +106,6 @@ enum hyb_stat {
 	HYB_ST_OFF_RX_RESYNC,		/* and got its position */
 	HYB_ST_OFF_RX_MISMATCH,	/* it called a CRC good, software found it bad */
 	HYB_ST_OFF_FILTERS,		/* flows steered by a filter */
-	HYB_ST_OFF_FILTER_SHARE,	/* not: their user had its share */
 	HYB_ST_OFF_BUFS,		/* tagged buffers given to it */
 	HYB_ST_OFF_NO_BUF,		/* not given: no room here or there */
 
