@@ -198,7 +198,7 @@ end() {
 
 FIFO=$(mktemp -u)
 BUSY=$(mktemp -u)
-ktap_plan 22
+ktap_plan 21
 net_up
 dev_up hybrid hybrid || ktap_fail "devices"
 modprobe -q sdp
