@@ -595,7 +595,7 @@ static void begin(u8 a, u8 b)
 	struct hyb_qp *qp = &k.qp;
 
 	/* the stream is in pieces of 32 KB, or in larger pages, one by one */
-	check(PAGE_SIZE << HYB_TX_ORDER == max(PAGE_SIZE, (u32)SZ_32K));
+	check(PAGE_SIZE << HYB_TX_ORDER == max_t(u32, PAGE_SIZE, SZ_32K));
 	memset(&k, 0, sizeof(k));
 	memory.order_max = 3;
 	memory.no_objects = false;
