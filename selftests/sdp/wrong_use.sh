@@ -30,7 +30,7 @@ mistakes() {
 125	sdp-run enable ../redis	lists the names
 125	sdp-run enable redis.socket	sockets that systemd opens stay TCP
 125	sdp-run disable nosuch	nosuch.service is not enabled
-125	sdp-run -w both redis 10.0.0.2:1	server and client are
+125	sdp-run -w both redis 10.0.0.2:1	use server or client
 125	sdp-run enable	needs the name of a unit
 125	sdp-run -s enable redis	put sdp-run -s into ExecStart=
 125	sdp-run -w server redis	-w takes a role, a program and ADDRESS:PORT
