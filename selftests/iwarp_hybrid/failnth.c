@@ -459,10 +459,12 @@ static const struct {
 	const char *name;
 	int (*run)(int nth);
 } things[] = {
-	{ "verbs", do_verbs }, { "accept", do_accept },	    { "sdp", do_sdp },
-	{ "zcopy", do_zcopy }, { "refer", do_refer },	    { "rxmap", do_rxmap },
-	{ "add", do_add },     { "fallback", do_fallback }, { "pair", do_pair },
-	{ "under", do_under }, { "calls", do_calls },
+	{ "verbs", do_verbs }, { "accept", do_accept },
+	{ "sdp", do_sdp },     { "zcopy", do_zcopy },
+	{ "refer", do_refer }, { "rxmap", do_rxmap },
+	{ "add", do_add },     { "fallback", do_fallback },
+	{ "pair", do_pair },   { "under", do_under },
+	{ "calls", do_calls },
 };
 
 static int (*thing)(int nth);
