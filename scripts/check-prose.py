@@ -80,20 +80,20 @@ compute connect convert copy correct count cover create cut deal decide declare 
 delay delete deliver derive describe destroy detach detect determine disable discard distinguish
 do document don't double drain drop dump emit enable encode end enforce ensure enter establish
 exclude exercise exit expand explain export expose extend extract factor fail fall fetch fill
-filter find finish fix flush fold follow forbid force forward free generate get give grow guard
+filter find finish fix flush fold follow forbid force format forward free generate get give grow guard
 handle hang have hide hold honor honour identify ignore implement import improve include increase index
 inherit initialize inline insert install introduce invalidate invert isolate join judge keep kill
 kick label leave lend let limit link list listen load lock log look lower maintain make mark match measure merge
 mirror modify move name narrow never normalize note notify number omit only open optimize order
 parse pass pin place poll populate post prefer preload prepare prevent print process propagate protect
 prove provide publish pull purge push put query queue quote raise randomize read rebuild receive
-record recover reduce refactor refer refine refresh refuse register reject release relax rely
+record recover reconnect reduce refactor refer refine refresh refuse register reject release relax rely
 remember remove rename reorder reorganize repair repeat replace reply report request require
 reserve reset resolve respect restart restore restrict retry return reuse revert revise revoke
 rewrite rework round run save say scale schedule search select send separate serialize serve set
-share shorten show shrink shut simplify size skip sleep sort specify speed split start state stop
+share shorten show shrink shut simplify size skip sleep sort specify speed splice split start state stop
 store strengthen strip support suppress survive switch synchronize take teach tell terminate test throttle
-tidy tighten time trace track transfer translate treat trim turn tweak unify uninstall unlock unpin unregister
+tidy tighten time trace track transfer translate treat trim try turn tweak unify uninstall unlock unpin unregister
 unwind update upgrade use validate verify wait wake warn widen wire work wrap write yield zero
 """.split())
 
