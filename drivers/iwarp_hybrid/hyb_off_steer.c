@@ -524,8 +524,9 @@ static void hyb_off_table_free(struct kref *ref)
 	struct hyb_off_table *table = container_of(ref, struct hyb_off_table,
 						   ref);
 
+	/* each filter was subtracted, and an empty array has no memory */
+	WARN_ON_ONCE(!xa_empty(&table->users));
 	hyb_off_places_drop(table);
-	xa_destroy(&table->users);
 	kfree(table);
 }
 
