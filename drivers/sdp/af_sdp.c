@@ -1522,7 +1522,7 @@ static int __net_init sdp_net_init(struct net *net)
 
 	spin_lock_init(&sn->recent_lock);
 	INIT_LIST_HEAD(&sn->dials);
-	xa_init_flags(&sn->dial_users, XA_FLAGS_LOCK_IRQ | XA_FLAGS_ACCOUNT);
+	xa_init_flags(&sn->dial_users, XA_FLAGS_ACCOUNT);
 	spin_lock_init(&sn->dial_lock);
 	sdp_zc_cache_init_net(&sn->zc_cache);
 	err = sdp_net_tables(sn);
