@@ -10,8 +10,8 @@ Plain technical English, as in the kernel's own documentation: the subject
 first, present tense, active voice, the field's words. The checks:
 
 * words that the kernel's documentation does not use (WORDS below),
-* the word "octet", in identifiers and code too, but for files that follow the wording
-  of an RFC (OCTETS below),
+* the word "octet", also in identifiers and code, except in files that cite the wording of
+  an RFC (OCTETS below),
 * sentences that begin with "What", "Who" or "Whoever" and are no question; in the
   directories SMALL below also with a small letter, as comments do,
 * sentences of more than LONG words in Documentation/ and in manual pages.

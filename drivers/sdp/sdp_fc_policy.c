@@ -91,7 +91,7 @@ static u8 sdp_fc_possible(const struct sdp_conn *conn)
 }
 
 /**
- * sdp_fc_choose - find out what is wished for and what may be offered
+ * sdp_fc_choose - determine the requested flow control and those that may be offered
  * @conn: connection that knows its device
  *
  * Sets conn->terms, fc_reason if it is the device that cannot.

@@ -39,7 +39,7 @@ const char *sdp_info_reason(enum sdp_reason why)
 EXPORT_SYMBOL_GPL(sdp_info_reason);
 
 /**
- * sdp_info_fc_reason - why a connection does not have the flow control wished for
+ * sdp_info_fc_reason - why a connection does not have the requested flow control
  * @conn: connection
  *
  * Return: a word for diag, "" if it has.
