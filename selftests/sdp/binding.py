@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """binding.py PORT [PREFIX]: which address and which device a socket is bound to.
-binding.py PORT --killed bind: look for a port where there is none, as "walker"
+binding.py PORT --killed bind|connect: look for a port where there is none, as "walker"
 
 Prints "CASE: RESULT" for each whose name begins so ("both": those of sockets of both), at
 ports from PORT on. Listeners are in the namespace b, clients in a, which are connected by
@@ -758,6 +758,7 @@ def both_refused_from_a_port():
 PR_SET_NAME = 15
 KILLED = {
     "bind": ("b", "10.0.0.2", lambda: listener("10.0.0.2", 0)),
+    "connect": ("a", "10.0.0.1", lambda: client("10.0.0.2", next(PORTS), patience=None)),
 }
 
 
