@@ -1460,15 +1460,14 @@ static void hyb_rx_wait(struct hyb_qp *qp, bool fin)
 	struct hyb_rx *rx = &qp->rx;
 	unsigned long delay;
 
-	if (!rx->waiting) {
+	if (rx->wait == HYB_RX_WAIT_NONE) {
 		hyb_stats_inc(qp->dev, HYB_ST_RX_PAUSED);
-		rx->waiting = true;
+		rx->wait = HYB_RX_WAIT_RECV;
 		rx->since = jiffies;
-		rx->fin_waits = false;
 	}
 	/* a reader may have paused for long before the peer closed */
-	if (fin && !rx->fin_waits) {
-		rx->fin_waits = true;
+	if (fin && rx->wait != HYB_RX_WAIT_FIN) {
+		rx->wait = HYB_RX_WAIT_FIN;
 		rx->since = jiffies;
 	}
 	if ((!qp->user || qp->srq) && !fin)
@@ -1662,7 +1661,7 @@ void hyb_rx_run(struct hyb_qp *qp)
 			rx->budget -= done;
 		if (done) {
 			tcp_read_done(sk, done);
-			rx->waiting = false;
+			rx->wait = HYB_RX_WAIT_NONE;
 		}
 		if (done || rx->stopped)
 			hyb_rx_account(qp, done);

@@ -1024,9 +1024,10 @@ static int hyb_link_make_room(struct hyb_qp *qp, struct sock *sk)
 	return 0;
 }
 
-static void hyb_link_lent(struct hyb_shared *sh, struct rdma_stack_tx *tx)
+static void hyb_link_lent(struct hyb_shared *sh, enum hyb_reserved kind,
+			  struct rdma_stack_tx *tx)
 {
-	sh->reserved = true;
+	sh->reserved = kind;
 	sh->pending = false;
 	tx->seg = sh->tables->seg;
 	tx->nr = sh->nr;
@@ -1051,7 +1052,6 @@ static int hyb_link_lay(struct hyb_qp *qp, struct sock *sk, u32 want,
 	sh->nr = 0;
 	sh->lent = 0;
 	sh->was = hdr_len;
-	sh->appending = false;
 	err = hyb_shared_lay(qp, msg, hdr_len + want);
 	if (msg->len)
 		return 0;
@@ -1085,7 +1085,7 @@ static int hyb_link_reserve(struct ib_qp *ibqp, u32 want, u32 hdr_len,
 				   hdr_len);
 	if (!err) {
 		tx->msg_len = 0;
-		hyb_link_lent(sh, tx);
+		hyb_link_lent(sh, HYB_RESERVED_NEW, tx);
 	}
 	hyb_sched_leave(qp, sk, err == -EAGAIN || err == -EINPROGRESS);
 	return err;
@@ -1137,7 +1137,6 @@ static int hyb_link_append(struct ib_qp *ibqp, u32 want, u32 max,
 	sh->nr = 0;
 	sh->lent = 0;
 	sh->was = msg->len;
-	sh->appending = true;
 	if (want) {
 		hyb_stream_look(&qp->tx.s, sk);
 		hyb_shared_lay(qp, msg, min(want, max - tx->msg_len));
@@ -1145,7 +1144,7 @@ static int hyb_link_append(struct ib_qp *ibqp, u32 want, u32 max,
 			goto out;
 	}
 	err = 0;
-	hyb_link_lent(sh, tx);
+	hyb_link_lent(sh, HYB_RESERVED_APPEND, tx);
 out:
 	hyb_sched_leave(qp, sk, false);
 	return err;
@@ -1157,7 +1156,7 @@ static void hyb_link_count(struct hyb_qp *qp, const struct hyb_msg *msg,
 	struct hyb_dev *dev = qp->dev;
 
 	__hyb_stats_add(dev, HYB_ST_TX_SHARED_BYTES, used);
-	if (!qp->shared->appending) {
+	if (qp->shared->reserved == HYB_RESERVED_NEW) {
 		__hyb_stats_add(dev, HYB_ST_TX_SHARED_MSGS, 1);
 	} else if (used) {
 		__hyb_stats_add(dev, HYB_ST_TX_APPENDED, 1);
@@ -1173,10 +1172,11 @@ static void hyb_link_take(struct hyb_qp *qp, struct sock *sk, u32 used,
 			  const void *hdr, unsigned int flags)
 {
 	struct hyb_shared *sh = qp->shared;
+	bool append = sh->reserved == HYB_RESERVED_APPEND;
 	struct hyb_stream *s = &qp->tx.s;
 	struct hyb_msg *msg;
 
-	msg = hyb_shared_msg(sh, sh->put - (sh->appending ? 1 : 0));
+	msg = hyb_shared_msg(sh, append ? sh->put - 1 : sh->put);
 	if (used < sh->lent)
 		hyb_shared_cut(sh, s, msg, sh->was + used);
 	if (s->mss != tcp_sk(sk)->mss_cache)
@@ -1184,7 +1184,7 @@ static void hyb_link_take(struct hyb_qp *qp, struct sock *sk, u32 used,
 	memcpy(msg->hdr, hdr, msg->hdr_len);
 	if (flags & RDMA_STACK_TX_SOLICITED)
 		msg->solicited = true;
-	if (!sh->appending) {
+	if (!append) {
 		msg->msn = qp->tx.msn[DDP_QN_SEND]++;
 		sh->put++;
 	}
@@ -1219,7 +1219,7 @@ static void hyb_link_commit(struct ib_qp *ibqp, struct rdma_stack_tx *tx,
 		return;
 	if (!WARN_ON_ONCE(!sh->reserved || used > sh->lent)) {
 		hyb_link_take(qp, sk, used, hdr, flags);
-		sh->reserved = false;
+		sh->reserved = HYB_RESERVED_NONE;
 	}
 	tx->end = qp->tx.s.pos;
 	run = !(flags & RDMA_STACK_TX_MORE) || sh->pending;
@@ -1238,14 +1238,14 @@ static void hyb_link_abort(struct ib_qp *ibqp, struct rdma_stack_tx *tx)
 	if (WARN_ON_ONCE(IS_ERR_OR_NULL(sk)))
 		return;
 	if (!WARN_ON_ONCE(!sh->reserved)) {
-		if (sh->appending) {
+		if (sh->reserved == HYB_RESERVED_APPEND) {
 			msg = hyb_shared_msg(sh, sh->put - 1);
 			hyb_shared_cut(sh, s, msg, sh->was);
 		} else {
 			msg = hyb_shared_msg(sh, sh->put);
 			hyb_shared_rewind(sh, s, &msg->first);
 		}
-		sh->reserved = false;
+		sh->reserved = HYB_RESERVED_NONE;
 		hyb_stats_inc(qp->dev, HYB_ST_TX_ABORTED);
 	}
 	hyb_sched_leave(qp, sk, sh->pending);

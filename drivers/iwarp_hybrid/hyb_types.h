@@ -416,6 +416,13 @@ struct hyb_cur {
  */
 #define HYB_RX_BUDGET	(1024 * 1024)
 
+/* Pause of the receive engine, hyb_rx.wait */
+enum hyb_rx_wait {
+	HYB_RX_WAIT_NONE,
+	HYB_RX_WAIT_RECV,	/* for a receive, or for the upper layer */
+	HYB_RX_WAIT_FIN,	/* as before, and the peer's FIN has arrived */
+};
+
 /**
  * struct hyb_rx - receive state of a QP
  * @budget: rest of HYB_RX_BUDGET; hyb_sched begins a round
@@ -430,10 +437,8 @@ struct hyb_cur {
  *	     without memory for a shared link, see hyb_shared.run
  * @stopped: an error was found, the peer's stream is no longer processed
  * @eof: end of stream was reported
- * @waiting: no byte of the stream was consumed since the pause began
- * @fin_waits: the peer's FIN has arrived during the pause
- * @since: jiffies when the pause began, or when the FIN was first seen if that was
- *	later
+ * @wait: enum hyb_rx_wait: a pause in which no byte of the stream was consumed
+ * @since: jiffies when @wait became what it is
  * @msn: expected message number per untagged queue
  * @rtr_send: an empty Send at the start of the stream is no message
  * @written: payload bytes of the last Write; 0 after its Immediate Data
@@ -464,8 +469,7 @@ struct hyb_rx {
 	bool crc_kernel;
 	bool paused;
 	bool starved;
-	bool waiting;
-	bool fin_waits;
+	u8 wait;
 	bool stopped;
 	bool eof;
 	bool rtr_send;
@@ -570,6 +574,13 @@ struct hyb_tx_tables {
 	struct hyb_msg first[HYB_MSGS];
 };
 
+/* The reservation that is open, hyb_shared.reserved */
+enum hyb_reserved {
+	HYB_RESERVED_NONE,
+	HYB_RESERVED_NEW,	/* for a message */
+	HYB_RESERVED_APPEND,	/* for more of the last message */
+};
+
 /**
  * struct hyb_shared - shared link of a queue pair
  * @ulp: upper layer's functions, NULL when it has closed the link; changes
@@ -583,8 +594,8 @@ struct hyb_tx_tables {
  * @seal: next FPDU to be sealed, if @begun
  * @begun: message @get is partly sealed
  * @open: the last message may be appended to; read without lock
- * @reserved: a reservation is open, the engine does nothing
- * @appending: it appends to the last message
+ * @reserved: enum hyb_reserved: while one is open, the engine does nothing; read without
+ *	      lock
  * @pending: there is something to do when it is over
  * @eor: a segment ends before the next FPDU
  * @lent: bytes of the reservation
@@ -617,8 +628,7 @@ struct hyb_shared {
 	struct hyb_fpos seal;
 	bool begun;
 	bool open;
-	bool reserved;
-	bool appending;
+	u8 reserved;
 	bool pending;
 	bool eor;
 	bool want;
@@ -650,7 +660,7 @@ struct hyb_shared {
 /* Is a reservation open? Then the transmit engine must wait. */
 static inline bool hyb_shared_reserved(const struct hyb_shared *s)
 {
-	return s && s->reserved;
+	return s && s->reserved != HYB_RESERVED_NONE;
 }
 
 /* Is there an FPDU whose header, markers and CRC are still missing? */

@@ -86,9 +86,9 @@ bool sdp_zc_sink_cancel_due(struct sdp_conn *conn)
 
 	lockdep_assert_held(&conn->tx_lock);
 	spin_lock(&sdp->lock);
-	due = zc->sink_state == SDP_ZC_SINK_CANCEL && !zc->sink_cancel_sent;
+	due = zc->sink_state == SDP_ZC_SINK_CANCEL;
 	if (due)
-		zc->sink_cancel_sent = true;
+		WRITE_ONCE(zc->sink_state, SDP_ZC_SINK_CANCELLED);
 	spin_unlock(&sdp->lock);
 	return due;
 }
@@ -129,7 +129,7 @@ int sdp_zc_sink_ack(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	struct sdp_zc *zc = c->conn->zc;
 
 	lockdep_assert_held(&sdp->lock);
-	if (zc->sink_state != SDP_ZC_SINK_CANCEL || !zc->sink_cancel_sent)
+	if (zc->sink_state != SDP_ZC_SINK_CANCELLED)
 		return SDP_MIB_BAD_STATE;
 	sdp_zc_sink_end(c->conn);
 	return 0;
@@ -184,7 +184,6 @@ static bool sdp_zc_sink_start(struct sock *sk, struct sdp_conn *conn)
 	     zc->rx_state == SDP_ZC_RX_IDLE &&
 	     (sdp->urg_state == SDP_URG_NONE || sdp->urg_state == SDP_URG_READ);
 	zc->sink_done = 0;
-	zc->sink_cancel_sent = false;
 	zc->sink_lost = false;
 	WRITE_ONCE(zc->sink_state, ok ? SDP_ZC_SINK_QUEUED :
 		   SDP_ZC_SINK_OVER);

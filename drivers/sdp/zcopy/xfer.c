@@ -88,8 +88,8 @@ bool sdp_zc_asks_pipe(const struct sdp_conn *conn)
  */
 bool sdp_zc_sink_out(const struct sdp_zc *zc)
 {
-	return zc->sink_state == SDP_ZC_SINK_SENT ||
-	       zc->sink_state == SDP_ZC_SINK_CANCEL;
+	return zc->sink_state >= SDP_ZC_SINK_SENT &&
+	       zc->sink_state <= SDP_ZC_SINK_CANCELLED;
 }
 
 /**

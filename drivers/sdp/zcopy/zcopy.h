@@ -142,7 +142,8 @@ enum sdp_zc_sink {
 	SDP_ZC_SINK_IDLE,
 	SDP_ZC_SINK_QUEUED,	/* waits for a credit */
 	SDP_ZC_SINK_SENT,
-	SDP_ZC_SINK_CANCEL,	/* SinkAvailCancel wanted, or sent */
+	SDP_ZC_SINK_CANCEL,	/* SinkAvailCancel waits for a credit */
+	SDP_ZC_SINK_CANCELLED,	/* SinkAvailCancel has left */
 	SDP_ZC_SINK_OVER,	/* filled, or void; its reader has to end it */
 };
 
@@ -208,7 +209,6 @@ struct sdp_zc_adverts {
  * @rx_skip: receives to be copied before the next SinkAvail
  * @rx_data: messages with payload received that SinkAvail counts
  * @sink_state: enum sdp_zc_sink
- * @sink_cancel_sent: SinkAvailCancel has left
  * @sink_lost: a message with payload came instead
  * @sink_data: @rx_data as the SinkAvail has it
  * @sink_done: bytes that the peer has written
@@ -267,7 +267,6 @@ struct sdp_zc {
 	u16 rx_skip;
 	u32 rx_data;
 	u8 sink_state;
-	bool sink_cancel_sent;
 	bool sink_lost;
 	u32 sink_data;
 	u32 sink_done;
