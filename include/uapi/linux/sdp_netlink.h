@@ -20,8 +20,8 @@ enum {
 };
 
 /*
- * Attributes of SDP_CMD_STATE_NTF. A socket that has become one of TCP has those of
- * sock_diag(7) for TCP.
+ * Attributes of SDP_CMD_STATE_NTF. For a socket that has become a TCP socket, see the
+ * notifications of sock_diag(7).
  */
 enum {
 	SDP_STATE_UNSPEC,
@@ -108,13 +108,13 @@ enum {
 	SDP_MIB_BAD_VERSION,		/* Hello or HelloAck of another major version */
 	SDP_MIB_BAD_ADVERTS,		/* Hello or HelloAck with MaxAdverts 0 */
 	SDP_MIB_BAD_LEN,		/* message short, or its length field wrong */
-	SDP_MIB_BAD_MID,		/* unknown or unsupported message id */
+	SDP_MIB_BAD_MID,		/* unknown message id */
 	SDP_MIB_BAD_MSEQ,		/* MSeq is not the expected one */
 	SDP_MIB_BAD_ACK,		/* MSeqAck acknowledges what was never sent, or goes back */
 	SDP_MIB_BAD_FLAGS,		/* reserved flag, or an urgent flag where none may be */
-	SDP_MIB_BAD_CREDIT,		/* peer sent without credit, or announced absurd ones */
+	SDP_MIB_BAD_CREDIT,		/* peer sent without credit, or without room in the ring */
 	SDP_MIB_BAD_STATE,		/* message not allowed in the present state */
-	SDP_MIB_BAD_RDMA,		/* bad SrcAvail, SinkAvail, cancel or completion */
+	SDP_MIB_BAD_RDMA,		/* bad advertisement, completion, Ring or ModeChange */
 
 	/* coalescing, and links that share buffers with the provider */
 	SDP_MIB_TX_COALESCED_BYTES,	/* bytes of the sends in TX_COALESCED */
@@ -152,7 +152,7 @@ enum {
 	SDP_MIB_SRCAVAIL_CROSSED,	/* SrcAvail void: a SinkAvail crossed it */
 	SDP_MIB_TX_ZCOPY_WRITES,		/* RDMA Writes into memory of the peer's readers */
 	SDP_MIB_TX_SINKAVAIL,		/* SinkAvail sent: memory of a reader */
-	SDP_MIB_TX_SINK_CANCELS,		/* SinkAvailCancel sent: the reader did not wait */
+	SDP_MIB_TX_SINK_CANCELS,	/* SinkAvailCancel sent: the reader stopped waiting */
 	SDP_MIB_RX_ZCOPY_WRITES,		/* RDMA Writes of the peer into memory of readers */
 
 	SDP_MIB_CONN_LIMIT,		/* connects and requests refused: net.sdp.max_connections */
