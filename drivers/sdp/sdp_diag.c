@@ -2,7 +2,7 @@
 /*
  * SDP sockets for NETLINK_SOCK_DIAG: a module of its own, on top of sdp.ko.
  * Calls sdp_info.c, sdp_sock.c, sdp_conn.c and sdp_fallback.c to read a socket and its
- * connection, and changes neither. See include/uapi/linux/sdp_diag.h.
+ * connection. SOCK_DESTROY ends a socket. See include/uapi/linux/sdp_diag.h.
  */
 #include <linux/cgroup.h>
 #include <linux/init.h>
@@ -155,7 +155,7 @@ static void sdp_diag_fill_msg(struct sock *sk, struct sdp_diag_msg *m,
 		sdp_diag_fill_tcp(sdp_diag_tcp(sk), m);
 		return;
 	}
-	/* rdma_cm may just have found them */
+	/* the handlers of rdma_cm may be setting the addresses */
 	spin_lock_bh(&sdp->lock);
 	sdp_diag_addr(m->id.idiag_src, &m->id.idiag_sport, sdp->v6,
 		      &sdp->local);

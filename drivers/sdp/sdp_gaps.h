@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Copies between an application's memory and payload with gaps, which the kernel's functions
- * could only copy piece by piece: between two markers are 508 bytes, of which
- * entering, leaving and aligning such a function take a third. Leaf: calls
+ * Copies between an application's memory and payload with gaps. The kernel's functions
+ * could only copy it piece by piece. A piece between two markers has 508 bytes, and a third
+ * of the time for it goes into entering, leaving and aligning such a function. Leaf: calls
  * nothing of SDP.
  *
  * All sizes are multiples of four, and a piece with the gap after it is one of eight. So
@@ -18,7 +18,7 @@
 #include <linux/uaccess.h>
 #include <rdma/rdma_stack.h>
 
-/* The kernel in user mode cannot address user memory */
+/* User Mode Linux cannot address user memory */
 #if defined(CONFIG_X86_64) && !defined(CONFIG_UML)
 #include <asm/asm.h>
 #include <asm/cpufeature.h>

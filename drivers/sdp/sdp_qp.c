@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Lower edge of a verbs link: queue pair, completion queue, registered buffers,
- * posting. Calls the verbs, and sdp_tx_pages.c for payload in pages of others.
+ * posting. Calls the verbs, sdp_mem.c to charge memory, and sdp_tx_pages.c for payload
+ * that is sent by reference.
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
@@ -15,8 +16,8 @@
 
 #define SDP_RECV_BATCH	8	/* receives posted by one call */
 #define SDP_RX_GROW	4	/* receives added at a time */
-#define SDP_RX_AGAIN	(HZ / 50)	/* until more memory is asked for */
-#define SDP_RX_LIMITED	(HZ / 4)	/* the same where net.sdp.mem is in use */
+#define SDP_RX_AGAIN	(HZ / 50)	/* until a failed allocation is tried again */
+#define SDP_RX_LIMITED	(HZ / 4)	/* the same under pressure of net.sdp.mem */
 #define SDP_MAP_MIN	2U	/* mapped buffers, however small SO_RCVBUF is */
 #define SDP_DRAIN_WRS	2	/* ib_drain_qp needs one on each queue */
 #define SDP_PROBE_WRS	1
@@ -46,7 +47,7 @@ static u32 sdp_qp_rx_bufs(const struct sock *sk, u32 size)
  * sdp_qp_rx_limit - receives that a connection may have now
  * @conn: connection
  *
- * Those with pages mapped to the program do not count.
+ * Buffers that are mapped to the program lower it, but not below SDP_MIN_RX_BUFS.
  */
 u32 sdp_qp_rx_limit(const struct sdp_conn *conn)
 {
@@ -144,8 +145,9 @@ void sdp_qp_rx_unmap(struct sdp_conn *conn, struct sdp_rx_buf *buf)
 }
 
 /*
- * Data of this side waits for credits, which follow the message that has arrived. Its
- * buffer must not depend on a reader, as the same task may be the one that sends.
+ * Charge a page even beyond the limit? Unsent data may wait for credits that come after
+ * the message. The page cannot wait until a reader frees another one, since the task that
+ * reads may be the one that sends.
  */
 static bool sdp_qp_rx_must(const struct sdp_verbs *v)
 {
@@ -267,9 +269,11 @@ static void sdp_qp_rx_spare(struct sdp_conn *conn, struct page *page)
 }
 
 /**
- * sdp_qp_rx_bare - a receive is about to be posted: the next message brings its page
+ * sdp_qp_rx_bare - take the page of a receive that is about to be posted, with rx_lazy
  * @conn: connection
  * @buf: buffer, empty, on no list
+ *
+ * sdp_qp_rx_fill() gives it a page again when a message comes.
  *
  * Context: any.
  */
@@ -288,9 +292,9 @@ void sdp_qp_rx_bare(struct sdp_conn *conn, struct sdp_rx_buf *buf)
  * sdp_qp_rx_supply - find memory for a message that waits for it
  * @conn: connection
  *
- * If there is none, kick_work tries again: often without memory, and now and then where
- * the limit does not allow more. Then the connection has a page that its reader is to free,
- * and sdp_qp_rx_spare() comes here at once.
+ * If there is none, kick_work tries again: after SDP_RX_AGAIN, or after SDP_RX_LIMITED
+ * under pressure of net.sdp.mem. In that case the connection has a page that its reader is
+ * to free. Then sdp_qp_rx_spare() queues ctl_work at once, which calls this.
  *
  * Context: process, may sleep.
  */
@@ -343,7 +347,7 @@ bool sdp_qp_rx_trim(struct sdp_conn *conn)
 	return true;
 }
 
-/* Take the page of a buffer that is not posted away for good. */
+/* Free the page of a buffer that is not posted, and do not count the buffer any more. */
 static void sdp_qp_rx_drop(struct sdp_conn *conn, struct sdp_rx_buf *buf)
 {
 	if (buf->page) {
@@ -602,8 +606,8 @@ static void sdp_qp_tx_use(struct sdp_conn *conn, const struct sdp_tx_area *a)
  * sdp_qp_tx_grow - make the send queue larger, if it was found full
  * @conn: connection
  *
- * Without memory it stays as it is, and is looked at again when it is full after the next
- * run of idle_work.
+ * Without memory it stays as it is. Each run of ctl_work tries again until idle_work
+ * clears tx_grows. A queue that is full after that sets it again.
  *
  * Context: lock_sock. The caller kicks the engine.
  */
@@ -781,7 +785,7 @@ int sdp_qp_create(struct sdp_conn *conn)
 }
 
 /**
- * sdp_qp_grow - it is a verbs link after all: queues as large as that needs
+ * sdp_qp_grow - enlarge the queues to the sizes of a verbs link
  * @conn: connection with a queue pair, its flow control known
  *
  * Context: process.
@@ -822,10 +826,10 @@ void sdp_qp_settle(struct sdp_conn *conn)
 /**
  * sdp_qp_set_ip - packets get the IP options of a socket: its mark, priority, type of
  * service, and time to live
- * @conn: connection with a queue pair, which is about to be made, or is established
+ * @conn: connection that has a queue pair, and is being set up or is established
  *
- * The core changes the first two without telling us, so the socket is asked now and then.
- * Not each device can do it.
+ * The core changes the first two without a notice, so the socket is read now and then.
+ * Not every device supports this.
  *
  * Context: process; lock_sock, or the set-up of the connection.
  */

@@ -4,8 +4,8 @@
  * wakes the reader. Calls the connection, flow control, zero copy, and the receive
  * queue of the link. Called by the receive halves of the links.
  *
- * The reception of the link is the only one that adds to the receive queue, a
- * reader (lock_sock) the only one that removes; sdp->lock covers the moment.
+ * Only the reception of the link adds to the receive queue, and only a reader
+ * (lock_sock) removes from it. Both do so under sdp->lock.
  */
 #include <linux/indirect_call_wrapper.h>
 #include <net/sock.h>
@@ -19,8 +19,6 @@
 
 /* ---- messages ---- */
 
-/* Each returns 0, or the SDP_MIB_BAD_ number that explains the abort. */
-
 /* An urgent byte will come. As in TCP, one that is here cannot be read by MSG_OOB now. */
 static void sdp_rx_oob_pend(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 {
@@ -31,6 +29,8 @@ static void sdp_rx_oob_pend(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	/* past everything received so far: its place is not known */
 	WRITE_ONCE(sdp->urg_seq, sdp->rx_seq + INT_MAX / 2);
 }
+
+/* The following functions return 0, or the SDP_MIB_BAD_ number that explains the abort. */
 
 /* Take in the payload of a message, more than 0 bytes. */
 static int sdp_rx_payload(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
@@ -69,8 +69,8 @@ static int sdp_rx_data(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 }
 
 /*
- * Take the bytes that came along. A reader may get the others; else they are
- * asked for by Data messages.
+ * Take the bytes that came along. A reader may read the others. Otherwise SendSm
+ * asks the peer for them, and they come in Data messages.
  */
 static int sdp_rx_src_avail(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 {
@@ -291,7 +291,7 @@ int sdp_rx_check_imm(struct sdp_rx_ctx *c, u32 imm, u32 written)
 	enum sdp_wire_err err;
 	int bad;
 
-	/* it also holds the data for the log of a violation */
+	/* first, since sdp_rx_violation() prints c->m */
 	err = sdp_parse_imm(imm, written, conn->rx_mseq + 1, conn->peer_ack,
 			    &c->m);
 	/* it was not agreed to */
@@ -368,7 +368,7 @@ static bool sdp_rx_enough(const struct sock *sk)
 
 /**
  * sdp_rx_wake - tell the owner of the socket what has happened
- * @c: the violation
+ * @c: message; its flags say what has happened
  *
  * Context: reception; not under sdp->lock.
  */

@@ -2,8 +2,9 @@
 /*
  * Receive queue of a shared link: references to the pages that the payload
  * came in, in blocks, so that nothing is allocated per packet. Calls rx_resume and
- * rx_buffer of the link, and of SDP the counters only. sdp_shared_tx.c opens the
- * queue, sdp_shared_rx.c adds to it, and readers use it through sdp_rxq_shared.
+ * rx_buffer of the link, and of SDP only the counters and inline functions of
+ * headers. sdp_shared_tx.c opens the queue, sdp_shared_rx.c adds to it, and readers
+ * use it through sdp_rxq_shared.
  *
  * Reception adds at the end, under sdp->lock. Only a reader (lock_sock) removes
  * bytes, under sdp->lock as well. So a reader may look at the bytes before
@@ -33,8 +34,9 @@
 #define SDP_PAGES_ROOM	(RDMA_STACK_RUNS + 20)
 
 /*
- * sdp_rx_pages.last points here if there is no block: it has neither room nor entries. Never
- * changes.
+ * sdp_rx_pages.last points here while an open queue has no block: this one has neither
+ * room nor entries. It never changes. Before the link opens, and after a purge, last is
+ * NULL.
  */
 static struct sdp_rx_block sdp_rx_none __ro_after_init = {
 	.head = SDP_RX_FRAGS,
@@ -332,8 +334,8 @@ static void sdp_pages_waited(struct sock *sk, struct sdp_rx_pages *q)
  *
  * Context: sdp->lock.
  *
- * Return: false without memory, when a part may be queued: the caller resets the
- * connection.
+ * Return: false if the queue was purged, or without memory, when a part may be queued:
+ * the caller resets the connection.
  */
 bool sdp_pages_add(struct sdp_sock *sdp, const struct rdma_stack_rx *rx,
 		   u32 skip, u32 merge)
@@ -740,8 +742,8 @@ void sdp_shared_consume(struct sock *sk, u32 len)
 }
 
 /*
- * struct sdp_rxq_ops.purge. Nothing is queued afterwards: without a block
- * sdp_pages_add() fails.
+ * struct sdp_rxq_ops.purge. Nothing is queued afterwards: sdp_pages_add() fails
+ * when sdp_rx_pages.last is NULL.
  */
 static void sdp_shared_purge(struct sock *sk)
 {

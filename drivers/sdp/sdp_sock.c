@@ -212,7 +212,7 @@ bool sdp_addr_any(const union sdp_addr *a)
  * sdp_addr_loopback - is it a loopback address?
  * @addr: address
  *
- * rdma_cm takes a loopback address for the wildcard, see rdma_stack_flip().
+ * rdma_cm treats a loopback address as the wildcard, see rdma_stack_flip().
  *
  * Context: any.
  */

@@ -13,7 +13,10 @@
 
 /* Receive buffers below this hold no useful message. */
 #define SDP_MIN_RCVSZ		(SDP_BSDH_LEN + 64)
-/* With fewer receives the peer could never send data (credits rule). */
+/*
+ * With fewer receives at one end, the other end could never send data: see Credits in
+ * Documentation/wire.rst.
+ */
 #define SDP_MIN_BUFS		3
 
 /* Offsets in HH and HAH, from the start of the message */
@@ -337,7 +340,7 @@ u32 sdp_build_msg(u8 *p, const struct sdp_msg *m)
  * sdp_parse_imm - check and take apart the immediate data of an RDMA Write
  * @imm: as a number
  * @written: bytes that the device has written
- * @mseq: number that a message has now
+ * @mseq: MSeq of the message, which the immediate data does not carry
  * @acked: MSeqAck of the previous message; at most 65535 messages follow it
  * @m: result, a Ring message without Bufs and Freed
  *
@@ -360,7 +363,7 @@ enum sdp_wire_err sdp_parse_imm(u32 imm, u32 written, u32 mseq, u32 acked,
 
 /**
  * sdp_build_imm - immediate data that stand for a Ring message
- * @m: that message; SDP_IMM_MAX bytes at most, and not none
+ * @m: that message, of 1 to SDP_IMM_MAX bytes
  *
  * Return: the number.
  */

@@ -26,7 +26,7 @@ typedef __u64 u64;
 
 /* Message lengths, BSDH included */
 #define SDP_HELLO_LEN		92	/* iWARP, InfiniBand without rdma_cm */
-#define SDP_HELLO_MIN		68	/* up to and with the addresses */
+#define SDP_HELLO_MIN		68	/* with the addresses and ExtMaxAdverts */
 #define SDP_HELLO_SHORT		32	/* where rdma_cm leaves 56 bytes */
 #define SDP_HELLO_ACK_LEN	196
 #define SDP_HELLO_ACK_MIN	24
@@ -62,7 +62,7 @@ enum sdp_mid {
 
 /*
  * Extensions of ours, in two bytes of Hello and HelloAck which the standard
- * reserves: the first says that the second is meant. Documentation/wire.rst.
+ * reserves: SDP_EXT_SIGN, then the bits SDP_EXT_*. See Documentation/wire.rst.
  */
 #define SDP_EXT_SIGN		0xd5
 #define SDP_EXT_SHARED		0x01	/* no credits: the transport's flow control */
@@ -88,7 +88,7 @@ enum sdp_wire_err {
 	SDP_WIRE_OK,
 	SDP_WIRE_LEN,		/* too short, or Len differs from what came */
 	SDP_WIRE_MID,		/* unknown message */
-	SDP_WIRE_FLAGS,		/* reserved flag, or a flag that may not be */
+	SDP_WIRE_FLAGS,		/* reserved flag, or not for this message */
 	SDP_WIRE_VERSION,	/* major version */
 	SDP_WIRE_IPV,		/* not the address family of the connection */
 	SDP_WIRE_ADVERTS,	/* no advertisement allowed */

@@ -27,10 +27,10 @@ static inline bool rdma_stack_loopback(const struct sockaddr *sa)
  * rdma_stack_flip - from a loopback address to its alias, or back
  * @sa: IPv4 or IPv6 address, whose first bit is inverted
  *
- * rdma_cm takes a loopback address for the wildcard: it chooses any device of the machine,
+ * rdma_cm treats a loopback address as the wildcard: it chooses any device of the machine,
  * and keeps the port from all other addresses. So a ULP that binds to a loopback address
  * passes its alias, with bound_dev_if set to LOOPBACK_IFINDEX. A provider that has
- * struct rdma_stack_link takes the alias for the loopback address if its net device is lo.
+ * struct rdma_stack_link treats the alias as the loopback address if its net device is lo.
  * No host has an alias as its address: 255.0.0.0/8 is reserved, 8000::1 is not assigned.
  */
 static inline void rdma_stack_flip(struct sockaddr *sa)

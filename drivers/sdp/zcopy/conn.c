@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Zero copy of a connection: its begin and end, and which of its control messages
+ * Zero copy of a connection: set-up and teardown, and which of its control messages
  * are still wanted. Calls the other files of zero copy; called by the link.
  */
 #include <linux/slab.h>
@@ -46,7 +46,7 @@ void sdp_zc_on(struct sdp_conn *conn)
 }
 
 /**
- * sdp_zc_init - allocate zero copy, and find out whether the device can
+ * sdp_zc_init - allocate struct sdp_zc, and check whether the device supports zero copy
  * @conn: connection with a queue pair whose verbs link is about to start
  *
  * Context: process.
@@ -84,7 +84,7 @@ int sdp_zc_init(struct sdp_conn *conn)
 out:
 	/* pairs with the address dependency of lockless readers */
 	smp_store_release(&conn->zc, zc);
-	/* a program that sets it from now on does this itself */
+	/* if the program sets SDP_ZCOPY later, setsockopt() does this */
 	if (sdp_sock_zcopy_threshold(conn->sk))
 		sdp_zc_on(conn);
 	return 0;
@@ -114,7 +114,8 @@ void sdp_zc_free(struct sdp_conn *conn)
  * sdp_zc_drained - nothing reaches memory any more
  * @conn: connection, its queue pair drained
  *
- * Returns when all memory known to the device is released.
+ * Returns when no process waits for the device any more. Pages may be unpinned later,
+ * and kept memory stays until sdp_zc_free().
  *
  * Context: process, no lock held.
  */
@@ -128,8 +129,8 @@ void sdp_zc_drained(struct sdp_conn *conn)
 	smp_store_release(&zc->drained, true);
 	wake_up_all(&conn->wait);
 	/*
-	 * Soon: processes only have the device forget their memory, and wait for the locks
-	 * of pages afterwards. Pairs with the release of sdp_zc_leave().
+	 * This does not take long: a process unmaps its region before it leaves, and waits
+	 * for page locks afterwards. Pairs with the release of sdp_zc_leave().
 	 */
 	wait_event(conn->wait, !smp_load_acquire(&zc->users));
 }

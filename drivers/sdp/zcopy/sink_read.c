@@ -2,8 +2,8 @@
 /*
  * Zero copy, the sink: advertised data is read with RDMA Read into the memory
  * of a waiting reader. Called by recvmsg, poll and the like (sdp_rx.c, af_sdp.c,
- * sdp_rxmap.c), the receive half (sdp_rx_msg.c) and the transmit engine; calls xfer.c,
- * pool.c for the memory, and the engine (by sdp_conn.c) for the answers.
+ * sdp_rxmap.c), sink_offer.c, the receive half (sdp_rx_msg.c) and the transmit engine;
+ * calls xfer.c, pool.c for the memory, and the engine (by sdp_conn.c) for the answers.
  *
  * An advertisement stays until it has been read to its end, by one reader after
  * the other, each of which tells the peer how far it came (RdmaRdCompl); until

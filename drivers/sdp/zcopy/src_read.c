@@ -4,12 +4,12 @@
  * memory and waits until the peer has read it. Calls xfer.c, pool.c for the
  * memory, src_write.c for pipelined mode, and the transmit half over a verbs link.
  *
- * One SrcAvail at a time, nothing but control messages follows until it is
- * over. In combined mode its first bytes travel in the message; for pipelined
- * mode, where it may be a Write instead, see src_write.c. It is over when all
- * of it has been read (RdmaRdCompl) or the peer asks for messages (SendSm). If
- * nothing moves for a while we cancel it, which the peer answers without its
- * program. The caller copies the rest.
+ * There is one SrcAvail at a time. Nothing but control messages follows until it
+ * is over. In combined mode its first bytes travel in the message; for pipelined
+ * mode, where it may be a Write instead, see src_write.c. It is over when all of
+ * it has been read (RdmaRdCompl) or the peer asks for messages (SendSm). If there
+ * is no progress for a while, we cancel it. The kernel of the peer answers the
+ * cancel without the peer's program. The caller copies the rest.
  *
  * As long as there is one, the socket is not writable: no other task can queue
  * data after it.
@@ -292,7 +292,7 @@ static u32 sdp_zc_tx_end(struct sdp_conn *conn)
 	return done;
 }
 
-/* Could it begin with a send now? It may have been another socket for a while. */
+/* May a send begin now? The socket may have changed while memory was pinned. */
 static bool sdp_zc_tx_ready(struct sock *sk, const struct sdp_conn *conn)
 {
 	return !sk->sk_err && !(sk->sk_shutdown & SEND_SHUTDOWN) &&
@@ -329,8 +329,9 @@ static int sdp_zc_tx_begin(struct sdp_conn *conn, struct msghdr *msg,
 	if (pipe || sdp_txq_src_avail(conn, &msg->msg_iter, SDP_ZC_HEAD))
 		return 1;
 	/*
-	 * The device may take its time: the invalidation follows what waits for the peer.
-	 * Other senders wait, as this send has perhaps begun.
+	 * The invalidation may take long: it is queued after requests that wait for the
+	 * peer. Other senders wait meanwhile, since a part of this send may be queued
+	 * already.
 	 */
 	sdp_conn_leave(conn);
 	sdp_zc_tx_leave(conn);
@@ -374,9 +375,10 @@ static u32 sdp_zc_tx_progress(const struct sdp_conn *conn)
 }
 
 /*
- * The same, of the transport, if it tells; and in @sent, how far it will come
- * with what it has sent. It may have more before SrcAvail than it moves
- * while we wait: an RDMA Write is complete before it is there.
+ * The same for the transport, if it reports that: the position that the peer has
+ * acknowledged. *@sent is the position up to which bytes were sent. It may take
+ * longer than one wait until SrcAvail is acknowledged, since the bytes of a complete
+ * RDMA Write may still be on their way.
  */
 static u64 sdp_zc_tx_acked(struct sdp_conn *conn, u64 *sent)
 {
@@ -486,8 +488,8 @@ static void sdp_zc_tx_cancel(struct sdp_conn *conn)
  *
  * Context: lock_sock, which is released meanwhile.
  *
- * Return: bytes taken, 0 if the data have to be copied, -ERESTART if they have
- * to be after a look at what has become of the socket.
+ * Return: bytes taken, 0 if the data has to be copied, -ERESTART if the caller has
+ * to look at the state of the socket first, because lock_sock was released.
  */
 int sdp_zc_send(struct sock *sk, struct msghdr *msg, int flags)
 {

@@ -165,8 +165,8 @@ void sdp_zc_inv_wr(struct sdp_zc_region *r, struct ib_send_wr *wr)
  *
  * Context: process, no spinlock held; takes tx_lock.
  *
- * Return: false if nothing was posted, because the connection goes down. If the
- * device took a part only, this ends the connection and returns true.
+ * Return: false if nothing was posted, because the connection goes down. If
+ * ib_post_send() fails, this ends the connection and returns true.
  */
 bool sdp_zc_post(struct sdp_conn *conn, struct sdp_zc_region *r,
 		 const struct ib_send_wr *wr)
@@ -246,10 +246,9 @@ long sdp_zc_timeout(const struct sdp_conn *conn, bool reads)
  * @reads: for a receive, else for a send
  * @over: whether it is there, or the connection is going down
  *
- * Ends the connection when it does not come for net.sdp.fin_timeout, or for the time of
- * SO_RCVTIMEO or SO_SNDTIMEO, or when the process is killed, but not during the first half
- * second. The peer answers without its program, and the memory is the program's own again
- * only when it has.
+ * Ends the connection when it does not come within sdp_zc_timeout(), or when the process
+ * is killed, but not during the first half second. The kernel of the peer answers without
+ * the peer's program. Until it has answered, the memory is not free for our program.
  *
  * Context: process, no spinlock held.
  */

@@ -127,7 +127,7 @@ enum sdp_zc_tx {
 	SDP_ZC_TX_SENT,		/* SrcAvail is with the peer */
 	SDP_ZC_TX_CANCEL,	/* SrcAvailCancel wanted, or sent */
 	SDP_ZC_TX_WRITING,	/* RDMA Write, RdmaWrCompl after it */
-	SDP_ZC_TX_OVER,		/* moved, or the peer wants messages */
+	SDP_ZC_TX_OVER,		/* all is moved, or the rest is copied */
 };
 
 /* SrcAvail of the peer, sdp_zc.rx_state */
@@ -310,8 +310,8 @@ struct sdp_zc_ops {
 };
 
 /*
- * Both ways: where the device is given a copy of the memory, what it does not
- * write there comes back as it was.
+ * Both directions, for bounce buffers: the bytes that the device does not write
+ * keep their values when the buffer is copied back.
  */
 static inline enum dma_data_direction
 sdp_zc_dir(const struct sdp_zc_region *r)
