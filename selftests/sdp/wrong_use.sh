@@ -29,6 +29,8 @@ mistakes() {
 125	sdp-run enable -v redis	options stand before enable
 125	sdp-run enable ../redis	lists the names
 125	sdp-run enable redis.socket	sockets that systemd opens stay TCP
+125	sdp-run -c /run/wrong%rules enable redis	/run/wrong%rules: systemd accepts no path
+125	/run/wrong%bin/sdp-run -c /run/rules enable redis	/run/wrong%bin/libsdp.so: systemd accepts no path
 125	sdp-run disable nosuch	nosuch.service is not enabled
 125	sdp-run -w both redis 10.0.0.2:1	use server or client
 125	sdp-run enable	needs the name of a unit
@@ -190,7 +192,13 @@ printf '#!/nosuch\n' >/run/wrong_use
 chmod 755 /run/wrong_use
 echo 'dport = :1' >/run/wrong_filter
 printf '# of nothing\nuse sdp client\n' >/run/wrong_rules
-defer rm /run/wrong_use /run/wrong_filter /run/wrong_rules
+echo 'use sdp client * *:*' | tee /run/rules >'/run/wrong%rules'
+mkdir '/run/wrong%bin'
+cp "$(command -v sdp-run)" '/run/wrong%bin'
+# sdp-run takes the library beside it
+touch '/run/wrong%bin/libsdp.so'
+defer rm -r /run/wrong_use /run/wrong_filter /run/wrong_rules /run/rules '/run/wrong%rules' \
+	'/run/wrong%bin'
 each < <(mistakes)
 full_device < <(printing)
 for command in "setup va" "undo va" "trust on"; do

@@ -4,9 +4,9 @@
  * start a service with libsdp.so preloaded. The unit itself, which belongs to a package,
  * stays as it is. Used by sdp-run; calls systemctl(1) and the C library.
  *
- * Restrictions of the unit stay as well. The library needs no more than to be mapped:
- * ExecPaths= lets it where NoExecPaths= forbids that, and is not looked at elsewhere. The
- * service starts without the library, too, when that has been removed ("-").
+ * Restrictions of the unit stay as well. The library only has to be mapped: ExecPaths=
+ * allows this where NoExecPaths= forbids it, and has no effect elsewhere. The service also
+ * starts when the library has been removed: that is the "-" in ExecPaths=.
  * The library does without the families that RestrictAddressFamilies= forbids.
  */
 #include <errno.h>
@@ -211,7 +211,7 @@ static bool make_dropin(const struct unit *u, const struct unit_settings *set)
 	return ok;
 }
 
-/* Return: true if the drop-in does not reach a program of the unit, which has been said */
+/* Return: true, after a message, if the drop-in does not reach a program of the unit */
 static bool is_unreached(const struct unit *u, const char *library)
 {
 	char start[1024];
@@ -237,7 +237,7 @@ static void explain(const char *file)
 	    errno == EACCES || errno == EPERM ? "; run this as root" : "");
 }
 
-/* systemd reads its files again; without one that runs there is no need to. */
+/* Make systemd read its files again, if it runs */
 static bool reload(void)
 {
 	char out[512];
@@ -253,14 +253,18 @@ static bool reload(void)
 
 bool unit_enable(const char *name, const struct unit_settings *set)
 {
+	const char *bad = NULL;
 	struct unit u;
 
 	if (!parse_name(&u, name))
 		return false;
-	if (set->library[strcspn(set->library, " \":%")] ||
-	    (set->config && set->config[strcspn(set->config, " \"%")])) {
+	if (set->library[strcspn(set->library, " \":%")])
+		bad = set->library;
+	else if (set->config && set->config[strcspn(set->config, " \"%")])
+		bad = set->config;
+	if (bad) {
 		say("%s: systemd accepts no path with a space, a quote, a colon or a per cent sign",
-		    set->config ? set->config : set->library);
+		    bad);
 		return false;
 	}
 	if (!has_unit(&u)) {
