@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# into-kernel-check.sh [--cached] [BUILD]: lay the project into the source tree of the
+# into-kernel-check.sh [--cached] [BUILD]: copy the project into the source tree of the
 # newest kernel (into-kernel.sh) and build it there with W=1 and C=1, its documentation
 # and its selftests. Any finding fails. The tree is an overlay in BUILD/into-kernel.
 #
@@ -9,7 +9,7 @@
 # With ARCH=arm64 they are compiled for arm64, with pages of 4 and of 64 KB, and nothing
 # else is done. That needs gcc-aarch64-linux-gnu.
 #
-# With --cached, the source is not downloaded: without it nothing is done.
+# With --cached nothing is downloaded: if the source is not in the cache, nothing is done.
 set -euo pipefail
 # shellcheck source=scripts/help.sh
 . "$(dirname "${BASH_SOURCE[0]}")/help.sh"
@@ -130,7 +130,8 @@ if grep -E 'networking/sdp|include/(rdma|linux/iwarp)/' "$log" | grep -E 'WARNIN
 	failed=1
 fi
 
-# Selftests, as the kernel builds and installs them. There is no test without its program.
+# Selftests, as the kernel builds and installs them. With FORCE_TARGETS=1, a
+# program that does not build is an error. A sample of the installed files is checked.
 programs=$build/selftests
 {
 	make -s headers

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# into-kernel.sh TREE: lay modules, headers, Kconfig entries, documentation, selftests
+# into-kernel.sh TREE: copy modules, headers, Kconfig entries, documentation, selftests
 # and MAINTAINERS entries into a kernel source tree of 7.0 or later, as they would be
 # proposed for it: without include/compat.h and what it stands for.
 #

@@ -37,7 +37,7 @@ class Code:
                 self.fields.setdefault(name, set()).add(field)
 
     def calls(self, callers, name):
-        """Does one of the callers, or a helper of theirs?"""
+        """Does one of the callers, or a helper of theirs, call the function?"""
         seen, found = set(callers), set(callers)
         for _ in range(HELPERS + 1):
             found = set().union(*(self.names.get(caller, ()) for caller in found))
@@ -86,8 +86,8 @@ def main():
         with open(os.path.join(TOP, TOUR), "w", encoding="utf-8") as f:
             f.write(new)
     for name in unordered(new, code):
-        print(f"{TOUR}: no earlier step of the chapter calls {name}(), and no operation is "
-              "named that it is")
+        print(f"{TOUR}: no earlier step of the chapter calls {name}(), and the text names no "
+              "field that it is assigned to")
         bad = 1
     return bad
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# selftests.sh TREE: lay the selftests into a kernel source tree, in
+# selftests.sh TREE: copy the selftests into a kernel source tree, in
 # tools/testing/selftests/net/sdp. Used by into-kernel.sh. Then, there:
 #
 #	make headers

@@ -178,7 +178,7 @@ int kt_parse_addr(const char *args, struct sockaddr_in *addr, u32 *number)
  * @args: address and port
  * @handler: gets the requests
  *
- * Return: the listener, rdma_destroy_id() ends it, or an ERR_PTR.
+ * Return: the listener, which rdma_destroy_id() ends, or an ERR_PTR.
  */
 struct rdma_cm_id *kt_listen(const char *args, rdma_cm_event_handler handler)
 {
@@ -204,11 +204,12 @@ struct rdma_cm_id *kt_listen(const char *args, rdma_cm_event_handler handler)
 
 /**
  * kt_resolve() - first half of connecting: find device and route
- * @id: set, unless there is none; the caller destroys it, also after an error
+ * @id: the new id; unchanged if none was created. The caller destroys it, also after
+ *	an error
  * @peer: where to
  * @handler: calls kt_step_end() for ADDR_RESOLVED, ROUTE_RESOLVED, and errors
  * @context: of @handler
- * @step: for that
+ * @step: step that @handler ends
  *
  * Return: 0 or a negative errno.
  */

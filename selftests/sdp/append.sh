@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=200
 #
-# 10,000 small sends to a reader that sleeps leave as few messages: a send that
-# finds the one before not yet begun joins it. Nothing is lost, nothing is held
-# back, and without the shared link it does not happen (the proof that this
-# test proves something).
+# 10,000 small sends to a reader that sleeps leave in few messages: a send joins the
+# one before it if that has not begun to leave. Nothing is lost, and nothing is
+# delayed. Without the shared link it does not happen: this shows that the test
+# measures the link.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -15,8 +15,8 @@ need sdp-append sdpstat rdma socat python3
 [[ " ${PROFILES:-}" != *" offload-"* ]] || need_research
 
 COUNT=$(scaled 10000)
-# A tenth of the sends would leave at once, while the window is open, if nothing
-# closed it before
+# On a debug kernel COUNT is a tenth. So few sends would leave at once, while the window
+# is open: FILL bytes close it before.
 FILL=$(scaled 0 262144)
 FIFO=/tmp/append.fifo
 PORT=7000
@@ -61,7 +61,7 @@ run() {
 			hyb_tx_saved_bytes hyb_tx_bytes hyb_tx_fpdus sdp_tx_msgs)
 }
 
-# appended SIZE: the claim
+# appended SIZE: check that most of COUNT sends of SIZE bytes join a message
 appended() {
 	local desc="$COUNT sends of $1 bytes"
 
@@ -156,7 +156,7 @@ for profile in ${PROFILES:-host}; do
 	ktap_diag "$profile"
 	appended 64
 done
-# over a NIC that is all
+# with PROFILES nothing else is tested
 [ -z "${PROFILES-}" ] || ktap_done
 stack_profile hybrid
 ktap_diag "markers in place"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# A filter of packets, which no packet of SDP reaches, is refused: when it is attached, or
-# by the next call. Data never pass a filter that lets nothing pass.
+# SDP refuses a packet filter, since its data does not pass the filter: when the filter is
+# attached, or in the next call. No data passes a filter that drops everything.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"

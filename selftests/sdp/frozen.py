@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""frozen.py HOST PORT: sends more than a peer takes, in the way that its first byte
-asks for, and prints a line for what became of that."""
+"""frozen.py HOST PORT: sends each peer more than it takes, closes the socket, and prints
+the peer's letter and the error, or "-".
+
+The first byte from the peer is that letter: u sets TCP_USER_TIMEOUT, k sets keepalive, l
+and 0 set SO_LINGER to 1 and 0 seconds. Others set nothing."""
 import errno
 import socket
 import sys

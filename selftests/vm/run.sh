@@ -20,7 +20,7 @@ or a whole directory such as sdp.  Exit status 0 if none failed.
   -l           with the tests marked "long"
   -L           only those, the shortest first
   -j N         spread the tests over N virtual machines
-  -A           run a test that failed once more, by itself; what then passes is
+  -A           run each failed test again, by itself; a test that then passes is
                named as flaky
   -v           show the tests' output as it comes
   -t SECONDS   time limit of COMMAND (default 600)
