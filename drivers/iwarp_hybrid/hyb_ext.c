@@ -4,10 +4,10 @@
  *
  * Immediate Data have 8 bytes, immediate data of the verbs 4: these come first.
  * Between peers of this driver the rest is the length of the Write that they
- * belong to, which the completion has to tell; others send zero.
+ * belong to, which the completion has to tell; from other peers it is ignored.
  *
- * Atomic operations are those of the processor, so they are atomic for every
- * reader of the memory. The values are in its byte order there.
+ * Atomic operations use the processor's instructions, so they are atomic for every
+ * processor. In memory the values have its byte order.
  *
  * Calls hyb_fpdu.c, hyb_mem.c and hyb_recv.c.
  */
@@ -220,7 +220,7 @@ static u32 hyb_ext_execute(struct hyb_qp *qp, const struct rdmap_areq *r,
 	return err;
 }
 
-/* Atomic and Read Requests share numbers and places */
+/* Atomic and Read Requests share message numbers and the ring hyb_tx.irq */
 static u32 hyb_ext_rx_request(struct hyb_qp *qp, const struct ddp_hdr *h,
 			      const u8 *p)
 {

@@ -185,7 +185,7 @@ void hyb_qp_event(struct hyb_qp *qp, enum ib_event_type type)
 }
 
 /**
- * hyb_qp_fault - abort the connection from where that is not possible
+ * hyb_qp_fault - abort the connection from a context that must not call hyb_qp_close()
  * @qp: queue pair
  *
  * Context: any.

@@ -718,7 +718,7 @@ u32 hyb_off_dev_nic(struct net_device *netdev)
 
 int hyb_off_cpu(struct hyb_qp *qp)
 {
-	/* pairs with hyb_tcp_attach() */
+	/* pairs with hyb_tcp_start() */
 	const struct sock *sk = smp_load_acquire(&qp->tcp.sk);
 
 	return sk ? READ_ONCE(sk->sk_incoming_cpu) : -1;
@@ -727,7 +727,7 @@ int hyb_off_cpu(struct hyb_qp *qp)
 /* The queue pair holds the socket, and that keeps what @off points to */
 static struct hyb_off_conn *hyb_off_look(struct hyb_qp *qp)
 {
-	/* pairs with hyb_tcp_attach() */
+	/* pairs with hyb_tcp_start() */
 	return smp_load_acquire(&qp->tcp.sk) && qp->off ? hyb_off_of(qp) : NULL;
 }
 

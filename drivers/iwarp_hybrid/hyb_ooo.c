@@ -639,7 +639,7 @@ void hyb_ooo_sent(struct sock *sk)
 {
 	struct hyb_cep *cep = sk->sk_user_data;
 
-	/* pairs with hyb_tcp_attach(): changes under the lock that we have */
+	/* hyb_tcp_start() and hyb_tcp_detach() change cep->live under the lock held here */
 	if (cep && cep->live && cep->live->ooo &&
 	    cep->live->ooo->seen != tcp_sk(sk)->rcv_ooopack)
 		hyb_sched_look(sk, cep->live);

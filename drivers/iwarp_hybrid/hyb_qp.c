@@ -174,7 +174,7 @@ static int hyb_rings_swap(struct hyb_qp *qp, struct hyb_rings *r)
 
 	spin_lock_irqsave(&sq->lock, flags);
 	spin_lock(&rq->lock);
-	/* in state ERR they may be being flushed */
+	/* in state ERROR a flush may be under way */
 	err = hyb_qp_state(qp) == HYB_QP_ERROR ? -EINVAL : hyb_rings_move(qp, r);
 	if (!err) {
 		swap(sq->ring, r->sqe);

@@ -6,7 +6,8 @@
  * copied to private memory once, then checked, then used; indices and what is
  * needed for completion are kept where users cannot write.
  *
- * Calls hyb_cq; kicks the engines when work was posted.
+ * Calls hyb_cq.c and hyb_obj.c; kicks the engines through hyb_sched.c when work was
+ * posted.
  */
 #include "hyb_sched.h"
 #include "hybrid.h"
@@ -114,7 +115,10 @@ void hyb_rq_complete_imm(struct hyb_qp *qp, const struct siw_rqe *rqe,
  * hyb_qp_notify - tell consumers about completions
  * @qp: queue pair
  *
- * Context: any. To be called once after a batch of completions.
+ * To be called once after a batch of completions.
+ *
+ * Context: any, but without hyb_sq.lock and hyb_rq.lock held: completion handlers
+ * may post.
  * Return: how many were woken; engines count them for the queue pair.
  */
 u32 hyb_qp_notify(struct hyb_qp *qp)
@@ -200,7 +204,8 @@ bool hyb_sq_pending(const struct hyb_qp *qp)
  * hyb_sq_next - take the next request
  * @qp: queue pair
  * @sqe: private copy of it
- * @slot: name of it for hyb_sq_complete(), the same when the queue gets another size
+ * @slot: its free-running index, for hyb_sq_complete(); a resize of the queue keeps it
+ *	  valid
  *
  * Context: holder of the TCP socket.
  * Return: 1; 0 if there is none; -EINVAL if the entry, which a user wrote,
@@ -326,7 +331,7 @@ void hyb_sq_unlent(struct hyb_qp *qp, u64 pos)
 	struct hyb_sq_slot *s;
 	u32 i;
 
-	/* also requests after a Read, whose end need not be followed by an acknowledgment */
+	/* do not stop at a Read: requests after it may not get another acknowledgment */
 	for (i = sq->lent; sq->nlent && i != sq->tx; i++) {
 		s = hyb_sq_slot(sq, i);
 		if (!s->lent)
@@ -344,7 +349,7 @@ void hyb_sq_unlent(struct hyb_qp *qp, u64 pos)
 
 /* ------------------------------------------------ receive queue, engine side */
 
-/* Raises the event of a shared queue that runs low */
+/* Is the limit event of a shared queue due? If so, disarms it; the caller raises the event. */
 static bool hyb_srq_low(struct hyb_srq *srq)
 {
 	const struct hyb_rq *rq = &srq->rq;
@@ -395,7 +400,7 @@ static bool hyb_rq_take(struct hyb_rq *rq, struct siw_rqe *rqe)
 	return true;
 }
 
-/* Does the next entry need memory for @len bytes that cannot be allocated? */
+/* Adds memory to the next entry if @len bytes need it; true if there is none to add */
 static bool hyb_rq_lacks(struct hyb_rq *rq, u32 len)
 {
 	struct ib_sge sge;
@@ -451,10 +456,11 @@ int hyb_rq_get(struct hyb_qp *qp, struct siw_rqe *rqe, u32 len)
  * hyb_rq_ready - is there a receive?
  * @qp: queue pair
  *
- * A later post is not missed: it has had the lock.
+ * The caller sets hyb_rx.paused first. A post of the kernel that this function does
+ * not see takes the lock later, finds hyb_rx.paused set and kicks the engine.
  *
  * Context: any.
- * Return: yes.
+ * Return: true if there is one.
  */
 bool hyb_rq_ready(struct hyb_qp *qp)
 {
@@ -523,8 +529,9 @@ static bool hyb_sq_flush_one(struct hyb_qp *qp)
 }
 
 /*
- * A user can post as fast as this flushes. So flush one round of its ring, and
- * the rest at the next doorbell. Queues of the kernel are flushed completely.
+ * A user can post as fast as this flushes. So flush the requests that were taken and
+ * one round of the ring at most; the next doorbell flushes the rest. Queues of the
+ * kernel are flushed completely.
  */
 static void hyb_sq_flush(struct hyb_qp *qp)
 {
@@ -535,7 +542,7 @@ static void hyb_sq_flush(struct hyb_qp *qp)
 
 	while (more) {
 		spin_lock_irqsave(&sq->lock, flags);
-		/* in state ERR the size does not change any more */
+		/* in state ERROR the size does not change any more */
 		if (!left)
 			left = 2 * (sq->mask + 1);
 		for (n = 0; n < HYB_FLUSH_BATCH && more; n++)
@@ -613,7 +620,8 @@ void hyb_qp_flush(struct hyb_qp *qp)
  *
  * The queues get flushed, now or soon.
  *
- * Context: any.
+ * Context: any, but without the QP's TCP socket, hyb_tcp.lock, hyb_sq.lock and
+ * hyb_rq.lock held; see hyb_qp_fault().
  */
 void hyb_qp_abort(struct hyb_qp *qp, enum hyb_close how)
 {
@@ -882,7 +890,7 @@ static int hyb_sq_post(struct hyb_qp *qp, const struct ib_send_wr *wr,
 	return err;
 }
 
-/* A flush in progress also flushes this entry before it releases the lock */
+/* False: a flush that is under way, or still to come, also takes the caller's entry */
 static bool hyb_sq_flushed(struct hyb_sq *sq)
 {
 	unsigned long flags;

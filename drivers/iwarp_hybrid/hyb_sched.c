@@ -3,16 +3,18 @@
  * Scheduling of the engines of a queue pair. See hyb_sched.h.
  *
  * In steady state no task owns the socket: TCP's softirq and the callers of
- * ib_post_send() take its spinlock for a short time. Only set-up and tear-down
- * use lock_sock(). An engine hence runs
- *  - in data_ready or write_space, called by TCP with the spinlock held,
- *  - in hyb_sched_kick(), which takes the spinlock,
+ * ib_post_send() take its spinlock for a short time. Set-up, tear-down and changes
+ * of settings use lock_sock(). An engine hence runs
+ *  - in data_ready, write_space or queue_xmit, called by TCP with the spinlock held,
+ *  - in hyb_sched_kick(), between hyb_sched_enter() and hyb_sched_leave(), in
+ *    hyb_tcp_detach(), in the work item and in the tasklet of the queue pair, which
+ *    take the spinlock,
  *  - in release_cb, if the socket was owned when there was something to do.
  * An engine may call completion handlers, and these may post work. Posting to
  * the same QP finds @hyb_sched_running set and leaves the work to the running loop.
  * Posting to another QP is deferred: the locks of two sockets are not nested.
  *
- * Calls hyb_obj.c, and the engines by pointers (struct hyb_engine_ops).
+ * Uses hyb_wq of hyb_obj.c; calls the engines by pointers (struct hyb_engine_ops).
  */
 #include <linux/indirect_call_wrapper.h>
 #include <linux/percpu.h>
@@ -158,7 +160,7 @@ void hyb_sched_retry(struct hyb_qp *qp, int todo, unsigned long delay)
 
 void hyb_sched_here(struct hyb_qp *qp)
 {
-	/* pairs with hyb_tcp_attach() */
+	/* pairs with hyb_tcp_start() */
 	struct sock *sk = smp_load_acquire(&qp->tcp.sk);
 	int cpu = raw_smp_processor_id();
 
@@ -176,7 +178,7 @@ void hyb_sched_here(struct hyb_qp *qp)
 
 void hyb_sched_kick(struct hyb_qp *qp, int todo)
 {
-	/* pairs with hyb_tcp_attach(): the engines' state is set up */
+	/* pairs with hyb_tcp_start(): the engines' state is set up */
 	struct sock *sk = smp_load_acquire(&qp->tcp.sk);
 	struct hyb_qp *running;
 
@@ -207,7 +209,7 @@ void hyb_sched_kick(struct hyb_qp *qp, int todo)
 
 struct sock *hyb_sched_enter(struct hyb_qp *qp)
 {
-	/* pairs with hyb_tcp_attach() */
+	/* pairs with hyb_tcp_start() */
 	struct sock *sk = smp_load_acquire(&qp->tcp.sk);
 
 	if (!sk)
@@ -304,7 +306,7 @@ static u8 *hyb_sched_tos(struct sock *sk)
 }
 
 /**
- * hyb_sched_use_ip - let packets have what hyb_sched_set_ip() says
+ * hyb_sched_use_ip - apply the IP options that hyb_sched_set_ip() has stored
  * @qp: queue pair
  * @sk: its socket, owned
  */
@@ -334,9 +336,9 @@ void hyb_sched_use_ip(struct hyb_qp *qp, struct sock *sk)
 /**
  * hyb_sched_set_ip - set IP options of packets
  * @qp: queue pair
- * @ip: that
+ * @ip: the options
  *
- * hyb_tcp_attach() applies it to a socket that is attached later.
+ * hyb_cep_set_sock() and hyb_tcp_attach() apply them to a socket that comes later.
  *
  * Context: process; see rdma_stack_link.set_ip.
  */

@@ -16,14 +16,14 @@ static struct hyb_sg_piece *hyb_sg_at(const struct hyb_sg *sg, u32 i)
 	return &sg->ring[i & (HYB_SG_PIECES - 1)];
 }
 
-/* Pieces of the FPDU being laid out from @put on are given up */
+/* Drop the pieces from @put on, which belong to the FPDU being laid out */
 static void hyb_sg_cut(struct hyb_sg *sg, u32 put)
 {
 	while (sg->put != put)
 		put_page(hyb_sg_at(sg, --sg->put)->page);
 }
 
-/* The FPDU being laid out is given up */
+/* Drop all pieces of the FPDU being laid out */
 void hyb_sg_drop(struct hyb_sg *sg)
 {
 	hyb_sg_cut(sg, sg->begin);
@@ -92,7 +92,7 @@ static struct page *hyb_sg_page(const void *p, u32 *off, u32 *len)
 }
 
 /**
- * hyb_sg_add - bytes of the FPDU being laid out are elsewhere
+ * hyb_sg_add - take bytes of the FPDU being laid out by reference
  * @sg: pieces; hyb_sg_begin() or hyb_sg_begin_host() said yes for this FPDU
  * @pos: position of the first byte
  * @p: kernel address of memory that does not change until it is acknowledged

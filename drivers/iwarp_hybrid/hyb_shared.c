@@ -1259,7 +1259,7 @@ static void hyb_link_wait(struct ib_qp *ibqp)
 static u64 hyb_link_acked(struct ib_qp *ibqp)
 {
 	const struct hyb_qp *qp = hyb_qp_of(ibqp);
-	/* pairs with hyb_tcp_attach() */
+	/* pairs with hyb_tcp_start() */
 	const struct sock *sk = smp_load_acquire(&qp->tcp.sk);
 
 	return sk ? hyb_shared_acked(qp, sk) : 0;
@@ -1268,7 +1268,7 @@ static u64 hyb_link_acked(struct ib_qp *ibqp)
 static u64 hyb_link_sent(struct ib_qp *ibqp)
 {
 	const struct hyb_qp *qp = hyb_qp_of(ibqp);
-	/* pairs with hyb_tcp_attach() */
+	/* pairs with hyb_tcp_start() */
 	const struct sock *sk = smp_load_acquire(&qp->tcp.sk);
 	u32 nxt;
 
@@ -1282,7 +1282,7 @@ static u64 hyb_link_sent(struct ib_qp *ibqp)
 static u32 hyb_link_path(struct ib_qp *ibqp)
 {
 	const struct hyb_qp *qp = hyb_qp_of(ibqp);
-	/* pairs with hyb_tcp_attach() */
+	/* pairs with hyb_tcp_start() */
 	const struct sock *sk = smp_load_acquire(&qp->tcp.sk);
 	const struct tcp_sock *tp;
 	u64 sum;
@@ -1597,7 +1597,7 @@ static void hyb_link_buffer(struct ib_qp *ibqp, u32 bytes)
 	spin_lock_irqsave(&qp->tcp.lock, irq);
 	qp->shared->window = bytes;
 	spin_unlock_irqrestore(&qp->tcp.lock, irq);
-	sk = smp_load_acquire(&qp->tcp.sk);	/* hyb_tcp_attach() */
+	sk = smp_load_acquire(&qp->tcp.sk);	/* hyb_tcp_start() */
 	if (!sk)
 		return;
 	spin_lock_bh(&sk->sk_lock.slock);

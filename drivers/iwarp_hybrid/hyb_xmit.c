@@ -42,8 +42,9 @@ static void hyb_xmit_add(struct hyb_qp *qp, enum hyb_stat id, u64 n)
 }
 
 /*
- * Segments with bytes of the stream, sent again or not. All that were received
- * are acknowledged, also duplicates that TCP drops.
+ * Counts segments with payload: those sent, retransmissions included, and those
+ * received since the last packet. TCP acknowledges all of them, also duplicates that
+ * it drops.
  */
 static void hyb_xmit_count(struct sock *sk, const struct sk_buff *skb)
 {

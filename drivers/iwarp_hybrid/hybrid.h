@@ -553,9 +553,9 @@ static inline void hyb_qp_count(struct hyb_qp *qp, enum hyb_stat id, u64 n)
 
 ssize_t hyb_stats_show(const struct hyb_qp *qp, char *buf);
 
-/* ---------------------------------------------------------------- hyb_qp */
+/* -------------------------------------------------- hyb_obj: queue pairs */
 
-/* State of a QP; changes under the reader unless it holds the TCP socket */
+/* State of a QP; may change at any time: writers hold state_lock only */
 static inline enum hyb_qp_state hyb_qp_state(const struct hyb_qp *qp)
 {
 	return READ_ONCE(qp->state);
