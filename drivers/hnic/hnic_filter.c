@@ -3,7 +3,7 @@
  * ntuple filters (ethtool -N): which queue gets packets of a flow. Calls the
  * kernel only.
  *
- * Readers are the RX engine (RCU). Writers replace the whole table, under
+ * The RX engine reads the table under RCU. Writers replace the whole table, under
  * RTNL; filters are few and changed rarely.
  */
 #include <linux/ethtool.h>
@@ -126,7 +126,7 @@ int hnic_filter_match(struct hnic_dev *hd, const struct hnic_pkt *p)
 	return HNIC_FILTER_NONE;
 }
 
-/* Replace the table by a copy that the caller changes */
+/* A copy of the table, or an empty one, for the caller to change and hnic_filter_publish() */
 static struct hnic_filters *hnic_filter_copy(struct hnic_dev *hd)
 {
 	struct hnic_filters *old = rtnl_dereference(hd->filters);

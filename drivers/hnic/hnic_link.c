@@ -350,7 +350,7 @@ static void hnic_wire_put(struct hnic_dev *peer, struct hnic_list *lanes,
 	hnic_engine_kick(&peer->rx);
 }
 
-/* Pass on packets that were held to be joined with a successor */
+/* All packets through the middle box; then the one that is still held leaves, too */
 static void hnic_link_pass_all(struct hnic_dev *hd, struct hnic_list *pkts,
 			       struct hnic_list *lanes, u64 now)
 {

@@ -4,10 +4,13 @@
  * Lowest layer of hnic: calls the kernel only.
  *
  * The TX engine takes memory for a packet from large pages, and the same
- * memory becomes the fragment that the peer's host gets: as if the DMA of the
- * receiver took nothing. Pages are used again when they come back.
+ * memory becomes the fragment that the peer's host gets: the DMA of the receiver
+ * copies nothing, and hnic_dma.c adds its time. Pages are used again when they
+ * come back.
  *
- * Context of all: bottom halves disabled, and one engine at a time.
+ * A pool belongs to one TX engine. The user of a list protects it: an engine, or
+ * the lock of a wire. hnic_pkt_free() may run in engines, NAPI and tasks at the
+ * same time.
  */
 #include <linux/etherdevice.h>
 #include <linux/if_vlan.h>
@@ -76,7 +79,7 @@ void hnic_list_purge(struct hnic_list *l)
 
 /* --------------------------------------------------------------- memory */
 
-/* Charge the memory control group of the namespace's owner; drop at its limit */
+/* A new page, charged to the control group of the device's creator; NULL at its limit */
 static struct page *hnic_pool_page(struct hnic_pool *pool)
 {
 	gfp_t gfp = GFP_NOWAIT | __GFP_NOWARN | __GFP_COMP | __GFP_NORETRY |
@@ -261,8 +264,9 @@ static bool hnic_parse_l4(struct hnic_pkt *p)
  * hnic_pkt_parse() - find the headers of a packet
  * @p: packet; may hold anything
  *
- * Sets the offsets, the protocol and the hash. One VLAN tag is skipped. No
- * extension headers: such packets, as fragments, are hashed by address.
+ * Sets the offsets, the protocol and the hash. One VLAN tag is skipped. Packets
+ * with extension headers are not parsed further: like fragments, they are hashed
+ * by address.
  */
 void hnic_pkt_parse(struct hnic_pkt *p)
 {
@@ -313,7 +317,7 @@ u32 hnic_pkt_pay_len(const struct hnic_pkt *p)
 	return p->l3 + hnic_pkt_l3_len(p) - p->pay;
 }
 
-/* Addresses and ports; of IPv4, the first four bytes, others stay */
+/* Addresses and ports; for IPv4, only the first four bytes of an address are written */
 void hnic_pkt_tuple(const struct hnic_pkt *p, struct in6_addr *saddr,
 		    struct in6_addr *daddr, __be16 *sport, __be16 *dport)
 {
@@ -394,13 +398,14 @@ bool hnic_pkt_to(const struct hnic_pkt *p, const u8 *addr)
 }
 
 /**
- * hnic_pkt_plain() - is this an ordinary data packet of TCP?
+ * hnic_pkt_plain() - is this an ordinary segment of an established connection?
  * @p: TCP packet with a good checksum, for the device itself
  * @ack: set to its acknowledgment
  * @ts: set to its timestamp, 0 without
  * @doff: set to its data offset
  *
- * Return: false if a field is unusual, or anything but TCP may care for it.
+ * Return: false if TCP flags or options are unusual, or the IPv4 header has
+ * options or a bad checksum.
  */
 bool hnic_pkt_plain(const struct hnic_pkt *p, u32 *ack, u32 *ts, u8 *doff)
 {

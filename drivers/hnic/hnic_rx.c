@@ -349,7 +349,7 @@ static bool hnic_receive_frag(struct hnic_queue *q, struct hnic_pkt *p)
 	if (!skb)
 		return false;
 	hnic_rx_skb(q, skb, p);
-	/* with the reference that the packet had */
+	/* the skb takes over the packet's references to pages */
 	if (p->placed)
 		hnic_receive_placed(skb, p);
 	else

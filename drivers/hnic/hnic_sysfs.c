@@ -3,9 +3,10 @@
  * Settings and times in /sys/class/net/DEV/hnic/. Calls hnic_link.c,
  * hnic_engine.c, hnic_rx.c.
  *
- * Context of all: process; hnic_dev.lock is taken here, and the lock of the net
- * device before it. RTNL is not: open and stop take both under RTNL, and a
- * device that goes waits, under RTNL alone, for tasks that are here.
+ * Context of all: process. Stores take hnic_dev.lock; queue_cpus_store() takes
+ * the lock of the net device before it. None takes RTNL: open and stop take
+ * these locks under RTNL, and the removal of a device waits, with RTNL held, for
+ * tasks that run here.
  */
 #include <linux/capability.h>
 #include <linux/cpumask.h>
@@ -133,8 +134,8 @@ HNIC_ATTR(mem_rate, HNIC_MEM_RATE, 0, 400000);
 HNIC_ATTR(crc_on_the_fly, HNIC_CRC_ON_THE_FLY, 0, 1);
 
 /*
- * Numbers from @min to @max with blanks between them, @n of them at most; how many
- * there are, at least one, or an error.
+ * Parse at most @n numbers from @min to @max, separated by blanks. Return their
+ * number, at least one, or an error.
  */
 static int hnic_parse_list(const char *buf, int *val, int n, int min, int max)
 {
@@ -307,7 +308,7 @@ static u64 hnic_read_ns(struct hnic_engine *e, const u64 *ns)
 	return val;
 }
 
-/* The link is simulated in the TX engine, and no part of a NIC */
+/* Without the link: the TX engine simulates it, but it is not part of a NIC */
 static u64 hnic_tx_ns(struct hnic_dev *hd)
 {
 	u64 link = hnic_read_ns(&hd->tx, &hd->link.stats.ns);

@@ -107,7 +107,8 @@ static bool offload_complete(struct net_device *netdev,
  * Providers are notified by IWARP_OFFLOAD_CHANGED. @ops->caps() is asked at once: it
  * says which operations are needed.
  *
- * Context: process, may sleep; RTNL may be held.
+ * Context: process, may sleep; RTNL may be held, but no lock that the driver's operations
+ * take.
  * Return: 0, -EEXIST, -ENOMEM, or -EINVAL if an operation is missing.
  */
 int iwarp_offload_register(struct net_device *netdev,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rdma_stack.ko: which component of the protocol stack is where, for any RDMA
- * device, and who can take components over.
+ * rdma_stack.ko: location of the components of the protocol stack, for any RDMA
+ * device, and registry of the NIC drivers that can take components over.
  *
  * Depends neither on the protocols above nor on the providers below, which
  * depend on it. Top layer of the module, see stack.h. Calls stack_dev.c,
@@ -36,7 +36,7 @@ static int __init stack_init(void)
 err_nl:
 	stack_nl_exit();
 err_sysfs:
-	/* remove devices that were added before the error */
+	/* remove the attribute from devices that were added before the error */
 	stack_sysfs_exit();
 	return err;
 }

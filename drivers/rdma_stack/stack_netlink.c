@@ -68,9 +68,9 @@ static int stack_nl_put_comps(struct sk_buff *skb,
 }
 
 /*
- * The name of a device that may be renamed meanwhile: dev_name() would be freed then, while
- * this array stays. If the copy mixes old and new name, the notification of RENAMED follows
- * and corrects it.
+ * The name of a device that may be renamed meanwhile. A rename frees the string of
+ * dev_name(), while this array stays. If the copy mixes old and new name, the notification of
+ * RENAMED follows and corrects it.
  */
 static const char *stack_nl_name(const struct ib_device *dev, char *buf)
 {

@@ -44,7 +44,7 @@ EXPORT_SYMBOL_GPL(iwarp_crc32c_kernel);
 
 /**
  * struct iwarp_crc_shift - what joins runs
- * @t: register after that many bytes of zero, for each of its bytes
+ * @t: register after a run of zero bytes, for each value of each of its four bytes
  */
 struct iwarp_crc_shift {
 	u32 t[4][256];
@@ -363,8 +363,8 @@ static u32 __init iwarp_crc_power(u32 n)
 }
 
 /*
- * Multiplied by these, 16 bytes stand @len bytes further on. The product of two
- * reflected words is x times too large.
+ * Factors that move 16 bytes on by @len bytes. The product of two reflected words is
+ * x times too large.
  */
 static void __init iwarp_crc_fold_init(u64 *k, u32 len)
 {

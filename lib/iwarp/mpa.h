@@ -63,8 +63,8 @@ struct mpa_start {
  * 8); 1 to 7 propose markers 128 << code bytes apart, both ways; 9 proposes no
  * markers. All but 0 and 8 offer the extensions, which are those of RFC 7306 and
  * Sends with immediate data. A Reply agrees to the markers by M and the same
- * interval. It agrees to the extensions, with or without markers, by MPA_CODE_EXT
- * being other than in the Request. See mpa_respond().
+ * interval. It agrees to the extensions, with or without markers, by the code of
+ * the Request with MPA_CODE_EXT inverted. See mpa_respond().
  */
 #define MPA_CODE_MASK	0x0f
 #define MPA_CODE_IVL	0x07	/* the interval */
@@ -173,8 +173,8 @@ struct mpa_result {
  * @rep: the Reply to send; private data is the caller's
  * @res: result for the responder
  *
- * Never fails: a responder which cannot serve @req->ird sends its own limit
- * and it is the initiator's decision to live with it.
+ * Never fails: a responder which cannot take @req->ord reads sends its own
+ * limit; mpa_finish() of the initiator lowers its ORD to that.
  *
  * Markers: M asks for them in what its sender receives, with the standard's
  * interval. A Request may also name an interval, with or without M; a Reply

@@ -43,8 +43,8 @@ bool ooo_mark_start(u64 mark, const u8 *p, u32 ivl, u64 *start);
  * @edge: an FPDU ends where this ends
  * @last: the last FPDU has the L flag
  *
- * Several FPDUs are one range if they continue one message; Writes also if they
- * continue one piece of memory.
+ * Several placed FPDUs are one range if they continue one message; Writes also if
+ * they continue one piece of memory. Adjacent deferred bytes are one range in any case.
  */
 struct ooo_range {
 	u64 pos;
