@@ -8,8 +8,8 @@
 # Environment: KERNEL, BUILD, LANES (virtual machines at a time),
 # BUDGET (seconds after which no more tests are begun), PART (1/2: every second test in
 # virtual machines, 2/2: the others; vm/ is in each), NO_UNIT, NO_NATIVE (no unit
-# tests, no host/native: another run had them), AGAIN (run what
-# failed once more, by itself, as run.sh -A does).
+# tests, no host/native: another run had them), AGAIN (if at
+# most three tests failed, run each once more by itself, as run.sh -A does).
 set -euo pipefail
 # shellcheck source=scripts/help.sh
 . "$(dirname "${BASH_SOURCE[0]}")/help.sh"

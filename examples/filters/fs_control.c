@@ -355,7 +355,7 @@ static int client_run(struct fs_node *n)
 
 /* -------------------------------------------------------------- other nodes */
 
-/* @closed: nothing more will come from the client, nor has it to hear anything */
+/* @closed: nothing more will come from the client, and it needs no further message */
 static void node_frame(struct fs_node *n, struct fs_buf *b, bool *closed)
 {
 	struct fs_uow u = { .n = b->uow };

@@ -30,6 +30,7 @@ END {
 	add("fpdus_per_msg", d["b", "hyb_tx_fpdus"] / msgs)
 	add("sdp_msgs_per_msg", d["b", "sdp_tx_data_msgs"] / msgs)
 	add("wakeups_rx_per_msg", d["a", "sdp_wakeups_rx"] / msgs)
-	printf "BENCH {\"part\":\"costs\",\"link\":\"%s\",\"what\":\"%s\",\"mtu\":%d,\"interval\":\"%s\",\"size\":%d%s}\n",
+	printf "BENCH {\"part\":\"costs\",\"link\":\"%s\",\"what\":\"%s\"," \
+		"\"mtu\":%d,\"interval\":\"%s\",\"size\":%d%s}\n",
 		link, transport, mtu, interval, size, text
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Part of report.py: tables of the parts "sides" and "qps", see verbs.sh."""
+"""Part of report.py: tables of the parts "sides", "qps" and "verbs" (NIC), see verbs.sh."""
 import statistics
 
 
@@ -50,8 +50,8 @@ def qps_rows(log):
     for row in log.qps:
         rows.setdefault(row["what"], []).append(row)
     fields = ("open_us", "close_us", "objects", "memory")
-    print("\nIdle connections of verbs, medians: us to make one, to end it, rate;"
-          " bytes of an end, objects and all")
+    print("\nIdle connections of verbs, medians: us to open one, us to close it,"
+          " opened and closed per s; bytes per end: slab and vmalloc, all memory")
     for what, rounds in rows.items():
         made, ended, objects, memory = (statistics.median(r[f] for r in rounds) for f in fields)
         print(f"  {what:24}{rounds[0]['conns']:>7}{made:10.1f}{ended:10.1f}"

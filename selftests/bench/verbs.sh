@@ -7,7 +7,7 @@
 # is; "siw-crc" is siw with CRC, "siw-gso" with segments larger than the MSS, which it has
 # switched off. "referred" and "copied" are without markers, payload by reference or not,
 # and only measured when asked for (VERBS_KINDS). Part "lossy": the same while the network
-# loses or overtakes packets, each of them a segment; "early" is hybrid that places what
+# loses or reorders packets, each of them a segment; "early" is hybrid that places what
 # arrives out of order.
 
 # shellcheck source=selftests/lib/ktest.sh
@@ -30,7 +30,7 @@ VERBS_FLOWS=(
 LOSSY_NETEM=("loss 1%" "reorder 1%")
 LOSSY_FLOWS=("send 65536 256" "write 65536 256" "read 65536 256")
 
-# Part "sides": what of it is the work of which end, see ulp_load/load_side.c.
+# Part "sides": the share of the work that each end does, see ulp_load/load_side.c.
 # report.py adds the counts of the emulator to the rows: as many, in the same order.
 SIDES_FLOWS=(
 	"send 4096 512" "write 4096 512" "read 4096 512"
@@ -39,8 +39,8 @@ SIDES_FLOWS=(
 )
 SIDES=
 
-# Part "qps": how many connections at a time, and how often; the first time, which
-# does not count, there is made what all of them share
+# Part "qps": how many connections at a time, and how often. The first round does not
+# count: it allocates what all connections share
 QPS_CONNS=${QPS_CONNS:-1000}
 QPS_ROUNDS=${QPS_ROUNDS:-3}
 
@@ -61,7 +61,7 @@ verbs_run() {
 
 # verbs_row KIND MTU WHAT SIZE TIMES
 verbs_row() {
-	local what=verbs-$3/$1 crc=none figure
+	local what=verbs-$3/$1 crc=none row figure
 
 	[ "$3" != ping ] || what=verbs-send/$1
 	case $1 in
@@ -75,7 +75,8 @@ verbs_row() {
 		return
 	fi
 	if [ -n "$SIDES" ]; then
-		echo "BENCH {\"part\":\"sides\",\"what\":\"$what\",\"mtu\":$2,\"crc\":\"$crc\",\"size\":$4,\"bytes\":$(($4 * $5))}"
+		row="\"part\":\"sides\",\"what\":\"$what\",\"mtu\":$2"
+		echo "BENCH {$row,\"crc\":\"$crc\",\"size\":$4,\"bytes\":$(($4 * $5))}"
 		return
 	fi
 	if [ "$3" = ping ]; then
@@ -83,7 +84,8 @@ verbs_row() {
 	else
 		figure="\"mbps\":$(awk "BEGIN { print $4 * $5 * 1000 / $NSECS }")"
 	fi
-	echo "BENCH {\"link\":\"$VERBS_LINK\",\"what\":\"$what\",\"mtu\":$2,\"interval\":\"512\",\"crc\":\"$crc\",\"size\":$4,$figure}"
+	row="\"link\":\"$VERBS_LINK\",\"what\":\"$what\",\"mtu\":$2,\"interval\":\"512\""
+	echo "BENCH {$row,\"crc\":\"$crc\",\"size\":$4,$figure}"
 }
 
 # verbs_siw KIND: what the next connections are made with
@@ -223,7 +225,9 @@ nsecs() { cat /sys/module/ulp_load/parameters/nsecs; }
 qps_row() {
 	awk -v what="verbs/$1" -v n="$2" -v round="$3" -v made="$4" -v ended="$5" \
 		-v objects="$6" -v free="$7" 'BEGIN {
-		printf "BENCH {\"part\":\"qps\",\"what\":\"%s\",\"conns\":%d,\"round\":%d,\"open_us\":%.3f,\"close_us\":%.3f,\"objects\":%.1f,\"memory\":%.1f}\n",
+		printf "BENCH {\"part\":\"qps\",\"what\":\"%s\",\"conns\":%d,\"round\":%d," \
+			"\"open_us\":%.3f,\"close_us\":%.3f," \
+			"\"objects\":%.1f,\"memory\":%.1f}\n",
 			what, n, round, made / n / 1000, ended / n / 1000,
 			objects * 1024 / n / 2, free * 1024 / n / 2 }'
 }
@@ -238,7 +242,7 @@ qps_round() {
 	kt_tell a open 10.0.0.2 7800 "$2" || return
 	made=$(nsecs)
 	! grep -v '^ok' "$KT/results" >&2 || return
-	# what an idle queue pair of hybrid has no need of it gives back within seconds
+	# an idle queue pair of hybrid gives back the memory that it does not need within seconds
 	sleep 20
 	free=$((free - $(free_kb)))
 	objects=$(($(objects_kb) - objects))

@@ -41,6 +41,7 @@ END {
 		figure = sprintf("\"lat_us\":%.4f", ns / count / 1000)
 	else
 		figure = sprintf("\"mbps\":%.4f", bytes * 1000 / ns)
-	printf "BENCH {%s,\"msgs\":%d,\"bytes\":%.0f,\"elapsed_ns\":%.0f,\"tx_nic_ns\":%.0f,\"rx_nic_ns\":%.0f,%s,\"counters\":{%s}}\n",
+	printf "BENCH {%s,\"msgs\":%d,\"bytes\":%.0f,\"elapsed_ns\":%.0f," \
+		"\"tx_nic_ns\":%.0f,\"rx_nic_ns\":%.0f,%s,\"counters\":{%s}}\n",
 		head, msgs, bytes, ns, d[tx, "nic_nic_ns"], d[rx, "nic_nic_ns"], figure, text
 }

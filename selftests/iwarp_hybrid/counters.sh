@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=300
 #
-# Counters of queue pairs: the sum over those of a device is the value of its port,
-# each has its own, and segments are those that TCP reports.
+# Counters of queue pairs: their sum over a device is the counter of its port, each
+# queue pair counts for itself, and the numbers of segments are those that TCP reports.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -139,7 +139,7 @@ kt_load ulp_load || ktap_skip_all "no test module"
 both markers on
 both ooo on
 kt_tell b listen 10.0.0.2 7800
-# what the port has counted of others
+# the port keeps the counts of queue pairs that are gone
 kt_do a "first" open 10.0.0.2 7800 1
 kt_do a "first" touch
 kt_tell a close
@@ -149,12 +149,12 @@ for dev in rda rdb; do
 		[ ! -f "$file" ] || BEFORE[$dev${file##*/}]=$(cat "$file")
 	done
 done
-ktap_check "packets may wait for 20 s" at_least 20s
+ktap_check "TCP retransmits after 20 s at the earliest" at_least 20s
 kt_do a "" open 10.0.0.2 7800 "$COUNT"
-ktap_check "no more patience" at_least ""
+ktap_check "TCP's shortest retransmission timeout is the default" at_least ""
 kt_do a "" touch
-ktap_check "directories" wait_for 20 shown rda
-ktap_check "directories" wait_for 20 shown rdb
+ktap_check "each queue pair of rda has a directory" wait_for 20 shown rda
+ktap_check "each queue pair of rdb has a directory" wait_for 20 shown rdb
 segmentation off
 ktap_check "netem" netem delay 2ms reorder 10% limit 10000
 kt_do a "" read 65536 20
@@ -167,18 +167,18 @@ check_segments
 kt_tell a close
 ktap_check "no queue pair is left" wait_for 60 no_queue_pairs
 netem delay 1ms
-ktap_check "packets may wait for 20 s" at_least 20s
+ktap_check "TCP retransmits after 20 s at the earliest" at_least 20s
 COUNT=1
 if hold hyb_xmit_attach kworker times=1 ms=2000; then
 	kt_do a "one that is quick" open 10.0.0.2 7800 1
 	kt_do a "one that is quick" touch
-	ktap_is "the other task was stopped" "$(hold_hits)" 1
+	ktap_is "hyb_xmit_attach() was held" "$(hold_hits)" 1
 	hold_end
-	ktap_check "directories" wait_for 20 shown rda
-	ktap_check "directories" wait_for 20 shown rdb
+	ktap_check "each queue pair of rda has a directory" wait_for 20 shown rda
+	ktap_check "each queue pair of rdb has a directory" wait_for 20 shown rdb
 	check_segments
 	kt_tell a close
 else
-	ktap_skip "a short connection has no directory" "no probes"
+	ktap_skip "segments of a short connection are counted" "no probes"
 fi
 ktap_done

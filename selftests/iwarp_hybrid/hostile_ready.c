@@ -3,8 +3,18 @@
  * Attacks on what RFC 6581 adds to the start-up: IRD and ORD, the ready-to-receive
  * message and other first FPDUs, the answer to one that is a Read; and Requests
  * that are rejected.
- * Of struct attack they use: inval the words of our frame (IRD, ORD and flags), to
- * those that the peer's must have; rdmap, region, len, msn and mo for the FPDU.
+ *
+ * Of struct attack, inval is the words of our frame (IRD, ORD and flags), and to
+ * those of the peer's frame. The rest depends on the function:
+ * - first(): rdmap, region, len, msn and mo of the FPDU; of a Terminate, mo is the
+ *   error;
+ * - plain(), refused(): qn is the flags, msn the revision, mo the bytes of private
+ *   data;
+ * - rtr_comes(): rdmap of the ready-to-receive message; with region -1 we send an
+ *   FPDU before it;
+ * - responses(): mo Read Responses of len bytes, with qn parts of one; msn is XORed
+ *   into the STag;
+ * - terminates(): mo is the error.
  */
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -112,7 +122,7 @@ static enum peer_end plain(struct peer *p, const struct target_memory *m,
 		       END_NO_FRAME;
 }
 
-/* The Reply says so, in the way of the Request, and has the data of the target */
+/* The Reply rejects, with S only if a Request of revision 2 had it, and has the target's data */
 static enum peer_end refused(struct peer *p, const struct target_memory *m,
 			     const struct attack *a)
 {
@@ -148,13 +158,13 @@ const struct attack ready_attacks[] = {
 	     plain, .qn = MPA_C | MPA_S, .msn = 1, .mo = WORDS),
 	CASE("IRD and ORD: less than asked for", NULL, ENDS(E_ALIVE),
 	     first, .inval = 0x00020009, .to = 0x00040002, .rdmap = OP_WRITE),
-	CASE("IRD and ORD: left to others", NULL, ENDS(E_ALIVE),
+	CASE("IRD and ORD: left to the ULP", NULL, ENDS(E_ALIVE),
 	     first, .inval = 0x3fff3fff, .to = 0x3fff3fff, .rdmap = OP_WRITE),
-	CASE("IRD left to others", NULL, ENDS(E_ALIVE),
+	CASE("IRD left to the ULP", NULL, ENDS(E_ALIVE),
 	     first, .inval = 0x3fff0001, .to = 0x00013fff, .rdmap = OP_WRITE),
 	CASE("IRD and ORD with all flags", NULL, ENDS(E_ALIVE),
 	     first, .inval = 0xc002c009, .to = 0xc004c002, .rdmap = OP_WRITE),
-	CASE("IRD and ORD left to others, with all flags", NULL, ENDS(E_ALIVE),
+	CASE("IRD and ORD left to the ULP, with all flags", NULL, ENDS(E_ALIVE),
 	     first, .inval = 0xffffffff, .to = 0xffffffff, .rdmap = OP_WRITE),
 	CASE("first FPDU: Read instead of Write", NULL, ENDS(E_ALIVE),
 	     first, WRITE_WORDS, .rdmap = OP_READ_REQ, .region = -1),
@@ -205,8 +215,8 @@ const struct attack refuse_attacks[] = {
 const unsigned int refuse_attack_count = COUNT(refuse_attacks);
 
 /*
- * To an initiator that sends messages, and waits for each to come back: is this the
- * first it sends, though the connection has begun with an FPDU of ours?
+ * The peer is an initiator that sends messages and waits for their echo. Is the
+ * ready-to-receive message its first FPDU, even if ours came before (region < 0)?
  */
 static bool rtr_comes(struct peer *p, const struct attack *a)
 {

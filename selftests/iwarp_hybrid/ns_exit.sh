@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=200
 #
-# A network namespace loses its last process and its last name while the provider is
-# taking a connection there: the namespace stays until the connection is in the list of
+# A network namespace loses its last process and its last name while the provider
+# accepts a connection there: the namespace stays until the connection is in the list of
 # those that the device closes.
 
 # shellcheck source=selftests/lib/lib.sh
@@ -23,18 +23,18 @@ start_bg b hyb-target -h 10.0.0.2 -p 7965
 TARGET=$BG_PID
 wait_for 20 said listening || ktap_fail "the target listens" "$(cat "$BG_LOG")"
 
-# nor does the end of the device begin, which ib_core waits for
+# ib_unregister_work() sleeps as well, so the removal of the device does not begin
 hold hyb_cep_enlist kworker asleep=1 also=ib_unregister_work ms=100000 || ktap_skip_all "no probes"
 start_bg a hyb-target -c -h 10.0.0.2 -p 7965
 CLIENT=$BG_PID
-ktap_check "a connection is being taken" wait_for 20 is_held
+ktap_check "a connection is being accepted" wait_for 20 is_held
 ktap_check "the net device leaves the namespace" ip -n b link set vb netns a
 stop_bg "$TARGET"
 ktap_check "the last process ends" wait_for 20 deserted
 ip netns del b
 # much longer than an unused namespace needs to go
 sleep 3
-ktap_check "the namespace stays while the connection is being taken" there
+ktap_check "the namespace stays while the connection is being accepted" there
 hold_end
 ktap_check "the namespace goes after that" wait_for 60 gone
 

@@ -54,7 +54,8 @@ keep_for_modules() {
 	ls Module.symvers .config
 }
 
-key=$(cache_key "$recipe" "$(grep '^CONFIG' "$config")" "$(cat "$xstate")" "$(gcc -dumpfullversion)" \
+key=$(cache_key "$recipe" "$(grep '^CONFIG' "$config")" "$(cat "$xstate")" \
+	"$(gcc -dumpfullversion)" \
 	"$(dpkg-query -W -f '${Version}' linux-source-6.1 2>/dev/null || sha256sum "$src")")
 [ -e "$src" ] || die "no $src: run make deps"
 if [ "${1:-}" = --check ]; then

@@ -20,8 +20,8 @@ or a whole directory such as sdp.  Exit status 0 if none failed.
   -l           with the tests marked "long"
   -L           only those, the shortest first
   -j N         spread the tests over N virtual machines
-  -A           run each failed test again, by itself; a test that then passes is
-               named as flaky
+  -A           if at most three tests failed, without a report from the kernel, run
+               each once more by itself; one that then passes is named as flaky
   -v           show the tests' output as it comes
   -t SECONDS   time limit of COMMAND (default 600)
   -o DIR       where logs and files of the guest go (default build/KERNEL/run)

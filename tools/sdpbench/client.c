@@ -17,7 +17,7 @@
 #include "mark.h"
 
 #define MAX_COUNT (1ULL << 40)
-/* Seconds that a server has to answer at first, beside those for its memory */
+/* Seconds within which a server answers the first request, without those for its memory */
 #define ANSWER_S 1
 /* Bytes a second that a slow server fills before it answers */
 #define FILL_RATE 50e6
@@ -58,7 +58,7 @@ static BENCH_PRINTF(2, 3) void limit(double seconds, const char *fmt, ...)
 
 static void limit_repetition(const struct client *cl)
 {
-	limit(cl->opts->timeout, "no end within --timeout");
+	limit(cl->opts->timeout, "the repetition did not end within --timeout");
 }
 
 /* ---- calls of a test's run() ---- */
@@ -108,7 +108,7 @@ void client_send(struct conn *c, const void *buf, size_t len)
 }
 
 /**
- * client_recv() - receive as much
+ * client_recv() - receive @len bytes
  * @c: connection
  * @buf: buffer
  * @len: bytes

@@ -126,7 +126,7 @@ static const struct tcp_conn *find(const struct tcp_list *list,
 	return bsearch(&e, list->v, list->n, sizeof(*list->v), by_ends);
 }
 
-/* Which end has listened, and so has the device's port instead of the program's? */
+/* The TCP connection below @s: the end that listened has the device's port, not the program's */
 static void find_below(struct sock_info *s, const struct tcp_list *list)
 {
 	const struct tcp_conn *c;
