@@ -65,7 +65,7 @@ verbs_row() {
 
 	[ "$3" != ping ] || what=verbs-send/$1
 	case $1 in
-	hybrid | unmarked | early) crc=$(crc_driver veth verbs/host) ;;
+	hybrid | unmarked | early | referred | copied) crc=$(crc_driver veth verbs/host) ;;
 	siw-crc) crc=$(crc_driver veth verbs/siw) ;;
 	esac
 	echo 0 >$VERBS_MARKS
