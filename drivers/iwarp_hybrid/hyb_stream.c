@@ -94,8 +94,8 @@ static struct page *hyb_stream_alloc_order(struct hyb_stream *s, gfp_t gfp,
 	struct mem_cgroup *old = set_active_memcg(s->memcg);
 	struct page *page;
 
-	page = alloc_pages(gfp | GFP_ATOMIC | __GFP_NOWARN | __GFP_COMP |
-			   __GFP_ACCOUNT, order);
+	page = alloc_pages(gfp | __GFP_NOWARN | __GFP_COMP | __GFP_ACCOUNT,
+			   order);
 	set_active_memcg(old);
 	return page;
 }
@@ -108,15 +108,22 @@ static int hyb_stream_order(const struct hyb_stream *s)
 	return min(get_order(hyb_stream_max(s)), HYB_TX_ORDER);
 }
 
+/*
+ * GFP_NOWAIT keeps the limit of the control group, GFP_ATOMIC exceeds it. While TCP has bytes
+ * of the stream, acknowledgments give pages back. Otherwise nothing would, so a small page may
+ * exceed the limit.
+ */
 static struct page *hyb_stream_alloc(struct hyb_stream *s, u32 *size)
 {
 	struct page *page;
+	gfp_t gfp;
 	int order;
 
 	for (order = hyb_stream_order(s); order >= 0; order--) {
-		page = hyb_stream_alloc_order(s, order ? __GFP_NORETRY : 0,
-					      order);
+		gfp = order || !s->quiet ? GFP_NOWAIT : GFP_ATOMIC;
+		page = hyb_stream_alloc_order(s, gfp, order);
 		if (page) {
+			s->quiet = false;
 			*size = PAGE_SIZE << order;
 			return page;
 		}
@@ -354,6 +361,7 @@ void hyb_stream_look(struct hyb_stream *s, struct sock *sk)
 	u32 waiting = hyb_stream_waiting(s);
 	u32 used, mss;
 
+	s->quiet = !waiting && tcp_rtx_and_write_queues_empty(sk);
 	/* do not change the MSS of a socket that a task owns */
 	mss = sock_owned_by_user(sk) ? tcp_sk(sk)->mss_cache :
 				       hyb_stream_mss(s, sk);
@@ -445,6 +453,7 @@ u32 hyb_stream_pages(const struct hyb_stream *s)
 void *hyb_stream_stage(struct hyb_stream *s, struct hyb_tx_page *p, u32 off)
 {
 	if (!p->stage)
-		p->stage = hyb_stream_alloc_order(s, 0, get_order(p->size));
+		p->stage = hyb_stream_alloc_order(s, GFP_NOWAIT,
+						  get_order(p->size));
 	return p->stage ? page_address(p->stage) + off : NULL;
 }

@@ -560,6 +560,27 @@ static u32 sdp_shared_space(struct sock *sk, struct sdp_conn *conn, u32 want)
 	return want;
 }
 
+/*
+ * The provider does not wait for memory, so it cannot reclaim memory of the socket's control
+ * group. TCP does that in sendmsg(): so an allocation here, which may wait, makes room for
+ * the next one of the provider. False: there is nothing to try again.
+ */
+static bool sdp_shared_reclaim(struct sock *sk)
+{
+	struct mem_cgroup *old;
+	struct page *page;
+
+	if (!gfpflags_allow_blocking(sk->sk_allocation))
+		return false;
+	old = sdp_sock_charge(sk);
+	page = alloc_page(sk->sk_allocation | __GFP_ACCOUNT | __GFP_NOWARN);
+	set_active_memcg(old);
+	if (!page)
+		return false;
+	__free_page(page);
+	return true;
+}
+
 /* struct sdp_link_ops.send */
 static int sdp_shared_send(struct sock *sk, struct msghdr *msg, int flags)
 {
@@ -567,6 +588,7 @@ static int sdp_shared_send(struct sock *sk, struct msghdr *msg, int flags)
 	struct sdp_conn *conn = sdp_sk(sk)->conn;
 	bool append, first = !conn->shared->tx.in_call;
 	struct rdma_stack_tx tx;
+	bool reclaimed = false;
 	int err;
 
 	want = sdp_shared_space(sk, conn, want);
@@ -586,6 +608,11 @@ static int sdp_shared_send(struct sock *sk, struct msghdr *msg, int flags)
 			/* another task holds it, which poll() cannot know: wait, as TCP does */
 			conn->stack->tx_wait(conn->qp);
 			continue;
+		}
+		if (unlikely(err == -ENOMEM && !reclaimed)) {
+			reclaimed = true;
+			if (sdp_shared_reclaim(sk))
+				continue;
 		}
 		err = sdp_shared_no_room(conn, err);
 		if (err != -EAGAIN)

@@ -39,7 +39,9 @@ def serve():
 
 
 def fill(socks):
-    """Send until the buffers of both sides are full, however slowly the peers take data."""
+    """Send until the buffers of both sides are full, however slowly the peers take data.
+    Returns the number of bytes."""
+    sent = 0
     room = select.poll()
     for sock in socks:
         sock.setblocking(False)
@@ -48,7 +50,8 @@ def fill(socks):
     while ready := room.poll(500):
         for fd, _ in ready:
             with contextlib.suppress(BlockingIOError):
-                of_fd[fd].send(bytes(65536))
+                sent += of_fd[fd].send(bytes(65536))
+    return sent
 
 
 def connect():
@@ -59,8 +62,7 @@ def connect():
         held.append(stream())
         held[-1].connect(("10.0.0.2", PORT))
     pause("connected")
-    fill(held[:FULL])
-    pause("full")
+    pause(f"full: {fill(held[:FULL])} bytes")
 
 
 HARD = resource.getrlimit(resource.RLIMIT_NOFILE)[1]

@@ -1,0 +1,88 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: timeout=900
+#
+# A limit of a control group holds for connections over the shared link as it does for TCP:
+# two programs of one group make many connections without a reader, and send on them until
+# the buffers are full, or until the kernel ends a program for its memory. If the group's
+# memory is full of what the kernel can reclaim, sends reclaim it.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+# shellcheck source=selftests/sdp/memcg.bash
+. "$(dirname "$0")/memcg.bash"
+need python3
+MANY=$(scaled 1000 100)
+LIMIT=$(scaled $((64 << 20)) $((24 << 20)))
+ALL=/sys/fs/cgroup/limited
+
+# full_or_killed: the program has sent what it can, or the kernel has ended one of them
+full_or_killed() {
+	said full "${LOG[connect]}" || is_gone "${PID[connect]}" || is_gone "${PID[serve]}"
+}
+
+# group: one with a limit, for the groups of both programs
+group() {
+	mkdir $ALL
+	echo +memory >$ALL/cgroup.subtree_control
+	echo "$LIMIT" >$ALL/memory.max
+	GROUP=$ALL/sdp PORT=$((PORT + 1))
+}
+
+# limited NAME PROTOCOL
+limited() {
+	local peak
+
+	group
+	program serve "$MANY" "$MANY" "$2"
+	program connect "$MANY" "$MANY" "$2"
+	ktap_check "$1: $MANY connections are established" connected
+	tell connect
+	ktap_check "$1: the buffers are full, or the kernel ends a program" \
+		wait_for 120 full_or_killed
+	peak=$(cat $ALL/memory.peak)
+	ktap_diag "$1: peak $((peak >> 10)) KiB, $(tr '\n' ' ' <$ALL/memory.events)"
+	ktap_check "$1: the group has reached its limit" test "$peak" -ge $((LIMIT / 10 * 9))
+	# headers of packets, records and one page of each connection may exceed it
+	ktap_check "$1: the group has not exceeded it by half" test "$peak" -le $((LIMIT / 2 * 3))
+	exec 7>&- 8>&-
+	stop_bg "${PID[connect]}"
+	stop_bg "${PID[serve]}"
+	wait_for 20 rmdir $GROUP-serve $GROUP-connect
+	wait_for 20 rmdir $ALL
+}
+
+# reclaimed: two programs in a group whose memory is full of names that the kernel need not keep
+reclaimed() {
+	local sent
+
+	group
+	# shellcheck disable=SC2016
+	sh -c 'mkdir "$1" && echo $$ >"$1/cgroup.procs" && exec python3 -c "import os
+for i in range($2): os.path.exists(f\"/sys/{i}\")"' x $GROUP-names $((LIMIT / 256))
+	program serve 1 1
+	program connect 1 1
+	ktap_check "names: a connection is established" connected
+	# what more the data take has to be reclaimed
+	echo $(($(cat $ALL/memory.current) + (128 << 10))) >$ALL/memory.max
+	tell connect
+	ktap_check "names: its buffers are full" wait_for 60 said full "${LOG[connect]}"
+	sent=$(sed -n 's/^full: \(.*\) bytes/\1/p' "${LOG[connect]}")
+	ktap_diag "$sent bytes, $(tr '\n' ' ' <$ALL/memory.events)"
+	ktap_check "names: more was sent than the group had room for" test "$sent" -ge $((512 << 10))
+	ktap_check "names: the group was at its limit" grep -q '^max [1-9]' $ALL/memory.events
+	exec 7>&- 8>&-
+	stop_bg "${PID[connect]}"
+	stop_bg "${PID[serve]}"
+	wait_for 20 rmdir $GROUP-serve $GROUP-connect $GROUP-names
+	wait_for 20 rmdir $ALL
+}
+
+groups_up
+modprobe -q sdp
+dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
+klog_allow 'oom|Memory cgroup|Tasks state|Killed process|Out of memory'
+limited TCP 0
+limited SDP 257
+reclaimed
+ktap_done
