@@ -5,9 +5,11 @@
 SIDES is what the emulator counted for the rows of the part "sides".
 Checks the goals, writes rows and goals to the file JSON. Exit status 1: a goal
 was missed, 2: something did not work or a figure for a goal is missing.
-Goals are checked for the parts that were run.
+Goals are checked for the parts that were run. With PARTIAL in the environment
+not all rows were to be measured, so a figure may be missing.
 """
 import json
+import os
 import sys
 
 import report_sdp
@@ -307,9 +309,10 @@ def main():
         f.write("\n")
     measured = log.rows or log.append or log.account or log.conns or log.rxmap or \
         log.sides or log.qps or log.verbs or log.more
-    if log.failures or not measured or any(g["ok"] is None for g in goals.all):
+    missing = any(g["ok"] is None for g in goals.all)
+    if log.failures or not measured or (missing and "PARTIAL" not in os.environ):
         sys.exit(2)
-    sys.exit(0 if all(g["ok"] for g in goals.all) else 1)
+    sys.exit(1 if any(g["ok"] is False for g in goals.all) else 0)
 
 
 main()

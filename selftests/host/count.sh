@@ -12,12 +12,11 @@ set -u
 bench=$TOP/selftests/bench
 build=${BUILD:-$TOP/build}
 
-# run.sh fails here, because a full run has goals for figures that are not measured. Check
-# its output instead of its status.
+# Status 1: a goal is missed, as a single row may do
 count() {
 	KERNEL=6.1 PARTS=veth MTUS=1500 SIZES=64K LAT_SIZES=1 REPS=2 \
 		WHATS=sdp-enhanced/hybrid "$bench/run.sh"
-	[ -s "$build/bench.json" ] && ! grep '^BENCH-FAILED' "$build/6.1/bench.log"
+	[ $? -le 1 ] && [ -s "$build/bench.json" ] && ! grep '^BENCH-FAILED' "$build/6.1/bench.log"
 }
 
 rm -f "$build/bench.json"
