@@ -40,11 +40,30 @@ sys.exit(not (bench["lane"] == "native" and wanted <= set(rows) and all(
 END
 }
 
-# Caches and copy costs differ between machines, and so do the ratios. So only a figure that
-# has doubled is a failure; the table shows the others.
+# Caches and copy costs differ between machines, and so do the ratios: by up to a third where
+# other guests disturb the caches. The table shows every change.
 compare() {
-	python3 "$TOP/selftests/bench/compare.py" --some --tolerance 1 \
+	python3 "$TOP/selftests/bench/compare.py" --some --tolerance 0.6 \
 		"$TOP/selftests/native/reference" "$build/bench-native.json"
+}
+
+# With the hybrid profile "enhanced" took 0.5 to 0.8 of the time of "basic" on all machines, both
+# measured in turn
+faster() {
+	python3 - "$build/bench-native.json" <<'END'
+import json, sys
+with open(sys.argv[1], encoding="ascii") as f:
+    rows = json.load(f)["rows"]
+failed = 0
+for link in "veth", "hnic":
+    for field in "host_ns_per_byte_x_tcp", "lat_cpu_us_x_tcp":
+        basic, enhanced = (next(row[field][1] for row in rows if field in row
+                                and (row["link"], row["what"]) == (link, what))
+                           for what in ("sdp-basic/hybrid", "sdp-enhanced/hybrid"))
+        print(f"{link} {field}: {enhanced / basic:.2f} of basic")
+        failed += enhanced > basic
+sys.exit(failed > 0)
+END
 }
 
 mkdir -p "$build"
@@ -52,5 +71,6 @@ rm -f "$build/bench-native.json"
 check "make bench LANE=native succeeds" native
 check "bench-native.json has a row of each kind over each link" facts
 compare | sed "s/^/# /"
-check "no ratio to TCP is twice that of the reference" compare
+check "no ratio to TCP is 60 % above that of the reference" compare
+check "enhanced SDP takes less time than basic SDP" faster
 tap_done
