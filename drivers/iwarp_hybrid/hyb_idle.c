@@ -83,21 +83,27 @@ bool hyb_idle_charge(struct hyb_qp *qp, struct sock *sk)
 	return held;
 }
 
-/* Free what a queue pair with little traffic does not need now */
-static void hyb_idle_cool(struct hyb_qp *qp)
+/*
+ * Free what a queue pair does not need now: with little traffic (@little) all that is only kept,
+ * otherwise half of that
+ */
+static void hyb_idle_cool(struct hyb_qp *qp, bool little)
 {
 	bool pages = READ_ONCE(qp->tx.s.pool.idle);
 	struct sock *sk;
 
-	if (!pages && !READ_ONCE(qp->shared))
+	if (!pages && (!little || !READ_ONCE(qp->shared)))
 		return;
 	sk = hyb_sched_enter(qp);
 	if (IS_ERR_OR_NULL(sk))
 		return;
 	if (!sock_owned_by_user(sk) && qp->tcp.attached) {
-		if (pages)
+		if (little) {
 			hyb_stream_cool(&qp->tx.s);
-		hyb_idle_charge(qp, sk);
+			hyb_idle_charge(qp, sk);
+		} else {
+			hyb_stream_ease(&qp->tx.s);
+		}
 	}
 	hyb_sched_leave(qp, sk, false);
 }
@@ -124,8 +130,7 @@ static void hyb_idle_look(struct hyb_qp *qp)
 	bool held;
 
 	if (sum != qp->idle_pos) {
-		if (sum - qp->idle_pos < HYB_IDLE_LITTLE)
-			hyb_idle_cool(qp);
+		hyb_idle_cool(qp, sum - qp->idle_pos < HYB_IDLE_LITTLE);
 		qp->idle_pos = sum;
 		return;
 	}

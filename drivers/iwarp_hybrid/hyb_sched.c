@@ -29,6 +29,7 @@
 #include "hyb_ooo.h"
 #include "hyb_rx.h"
 #include "hyb_sched.h"
+#include "hyb_stream.h"
 #include "hyb_tx.h"
 #include "hybrid.h"
 
@@ -250,6 +251,7 @@ static void hyb_sched_work(struct work_struct *work)
 
 	if (!t->sk)
 		return;
+	hyb_stream_reclaim(&qp->tx.s);
 	if (test_and_clear_bit(HYB_TODO_RX, &t->later))
 		set_bit(HYB_TODO_RX, &t->todo);
 	if (test_and_clear_bit(HYB_TODO_TX, &t->later))

@@ -986,7 +986,8 @@ static int hyb_link_again(struct hyb_qp *qp)
 static void hyb_link_later(struct hyb_qp *qp)
 {
 	WRITE_ONCE(qp->shared->want, true);
-	hyb_sched_retry(qp, HYB_TODO_TX, 1);
+	set_bit(SOCK_NOSPACE, &qp->tcp.sk->sk_socket->flags);
+	hyb_sched_retry(qp, HYB_TODO_TX, HYB_FPDU_RETRY);
 }
 
 /*

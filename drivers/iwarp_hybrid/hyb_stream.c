@@ -4,6 +4,7 @@
  * the driver.
  */
 #include <linux/log2.h>
+#include <linux/memcontrol.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <net/tcp.h>
@@ -19,6 +20,9 @@
 void hyb_stream_init(struct hyb_stream *s, u32 ivl, struct mem_cgroup *memcg)
 {
 	s->memcg = memcg;
+#ifdef CONFIG_MEMCG
+	s->limited = memcg && memcg->css.parent;
+#endif
 	s->ring = s->first;
 	s->mask = HYB_TX_PAGES - 1;
 	s->wait_max = 1;
@@ -61,6 +65,23 @@ void hyb_stream_cool(struct hyb_stream *s)
 		hyb_stream_put_kept(hyb_pool_busy(pool, pool->get++));
 	kfree(pool->idle);
 	WRITE_ONCE(pool->idle, NULL);
+}
+
+/**
+ * hyb_stream_ease - release half of the pages that TCP has let go of, those in no cache
+ * @s: stream
+ */
+void hyb_stream_ease(struct hyb_stream *s)
+{
+	struct hyb_tx_pool *pool = &s->pool;
+	u32 n = DIV_ROUND_UP(pool->nr_idle, 2);
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		hyb_stream_put_kept(&pool->idle[i]);
+	pool->nr_idle -= n;
+	memmove(pool->idle, pool->idle + n,
+		pool->nr_idle * sizeof(*pool->idle));
 }
 
 static void hyb_stream_put_all(struct hyb_stream *s)
@@ -108,27 +129,69 @@ static int hyb_stream_order(const struct hyb_stream *s)
 	return min(get_order(hyb_stream_max(s)), HYB_TX_ORDER);
 }
 
+/* GFP_NOWAIT keeps the limit of the control group, GFP_ATOMIC exceeds it */
+static gfp_t hyb_stream_gfp(const struct hyb_stream *s, int order)
+{
+	if (s->limited)
+		return GFP_NOWAIT;
+	return order ? GFP_ATOMIC | __GFP_NORETRY : GFP_ATOMIC;
+}
+
 /*
- * GFP_NOWAIT keeps the limit of the control group, GFP_ATOMIC exceeds it. While TCP has bytes
- * of the stream, acknowledgments give pages back. Otherwise nothing would, so a small page may
- * exceed the limit.
+ * A page beyond the limit of the control group. While TCP has bytes of the stream,
+ * acknowledgments give pages back. Otherwise nothing would, so that there is one small page.
  */
+static struct page *hyb_stream_exceed(struct hyb_stream *s)
+{
+	struct page *page = NULL;
+
+	if (s->limited && s->quiet)
+		page = hyb_stream_alloc_order(s, GFP_ATOMIC, 0);
+	if (!page)
+		s->lacks = s->limited;
+	return page;
+}
+
 static struct page *hyb_stream_alloc(struct hyb_stream *s, u32 *size)
 {
-	struct page *page;
-	gfp_t gfp;
-	int order;
+	int order = hyb_stream_order(s);
+	struct page *page = NULL;
 
-	for (order = hyb_stream_order(s); order >= 0; order--) {
-		gfp = order || !s->quiet ? GFP_NOWAIT : GFP_ATOMIC;
-		page = hyb_stream_alloc_order(s, gfp, order);
-		if (page) {
-			s->quiet = false;
-			*size = PAGE_SIZE << order;
-			return page;
-		}
+	for (; order >= 0 && !page; order--) {
+		page = hyb_stream_alloc_order(s, hyb_stream_gfp(s, order),
+					      order);
+		*size = PAGE_SIZE << order;
 	}
-	return NULL;
+	if (unlikely(!page)) {
+		page = hyb_stream_exceed(s);
+		*size = PAGE_SIZE;
+	}
+	s->quiet = false;
+	return page;
+}
+
+/**
+ * hyb_stream_reclaim - reclaim memory of the control group if a page was missing
+ * @s: stream
+ *
+ * One attempt, which does not wait for I/O: the stream may be that of a disk.
+ *
+ * Context: process, may sleep. No lock: the queue pair has a reference to the group.
+ */
+void hyb_stream_reclaim(struct hyb_stream *s)
+{
+	struct mem_cgroup *old;
+	struct page *page;
+
+	if (likely(!READ_ONCE(s->lacks)))
+		return;
+	WRITE_ONCE(s->lacks, false);
+	old = set_active_memcg(READ_ONCE(s->memcg));
+	page = alloc_page(GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN |
+			  __GFP_ACCOUNT);
+	set_active_memcg(old);
+	if (page)
+		__free_page(page);
 }
 
 /* Twice as many pages; indices go on to mean the same page */
@@ -453,7 +516,7 @@ u32 hyb_stream_pages(const struct hyb_stream *s)
 void *hyb_stream_stage(struct hyb_stream *s, struct hyb_tx_page *p, u32 off)
 {
 	if (!p->stage)
-		p->stage = hyb_stream_alloc_order(s, GFP_NOWAIT,
+		p->stage = hyb_stream_alloc_order(s, hyb_stream_gfp(s, 0),
 						  get_order(p->size));
 	return p->stage ? page_address(p->stage) + off : NULL;
 }

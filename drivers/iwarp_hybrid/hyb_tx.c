@@ -738,6 +738,8 @@ static void hyb_tx_pump(struct hyb_qp *qp, struct sock *sk)
 		if (ret == HYB_LAY_DONE || (!done && !qp->shared))
 			continue;
 		if (hyb_stream_next(s, sk)) {
+			/* an acknowledgment has to call write_space */
+			set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
 			hyb_sched_retry(qp, HYB_TODO_TX, HYB_FPDU_RETRY);
 			break;
 		}

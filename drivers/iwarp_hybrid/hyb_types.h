@@ -104,7 +104,9 @@ struct hyb_tx_pool {
  * @mtu: of the path that @mss is for
  * @mss: payload of a TCP segment, looked up for each batch
  * @room: bytes up to the end of the current segment; 0: not aligned
+ * @limited: @memcg may have a limit: pages must not exceed it
  * @quiet: TCP has no byte of the stream, and no page was taken since
+ * @lacks: there was no page; cleared by hyb_stream_reclaim() without lock
  * @memcg: control group that is charged for the pages, or NULL; that of the queue pair
  * @pool: pages that were before @out
  * @first: the ring as long as it need not grow
@@ -124,7 +126,9 @@ struct hyb_stream {
 	u32 mtu;
 	u32 mss;
 	u32 room;
+	bool limited;
 	bool quiet;
+	bool lacks;
 	struct mem_cgroup *memcg;
 	struct hyb_tx_pool pool;
 	struct hyb_tx_page first[HYB_TX_PAGES];

@@ -2,7 +2,7 @@
 """Connections that take memory, for memcg.sh and memcost.sh.
 
 memcg.py serve|connect PORT COUNT FULL [PROTOCOL]: so many connections, without reading
-them; sends on so many of them until nothing more is taken. PROTOCOL 0 is TCP. Goes on
+them; sends on so many of them until nothing more is taken. PROTOCOL 0 is TCP. Continues
 with each line of its input, and says where it is.
 """
 
