@@ -86,7 +86,7 @@ inherit initialize inline insert install introduce invalidate invert isolate joi
 kick label leave lend let limit link list listen load lock log look lower maintain make mark match measure merge
 mirror modify move name narrow never normalize note notify number omit only open optimize order
 parse pass pin place poll populate post prefer preload prepare prevent print process propagate protect
-prove provide publish pull purge push put query queue quote raise randomize read rebuild receive
+prove provide publish pull purge push put query queue quote raise randomize read rebuild receive reclaim
 record recover reconnect reduce refactor refer refine refresh refuse register reject release relax rely
 remember remove rename reorder reorganize repair repeat replace reply report request require
 reserve reset resolve respect restart restore restrict retry return reuse revert revise revoke
