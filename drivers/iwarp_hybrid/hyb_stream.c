@@ -74,7 +74,7 @@ void hyb_stream_cool(struct hyb_stream *s)
 void hyb_stream_ease(struct hyb_stream *s)
 {
 	struct hyb_tx_pool *pool = &s->pool;
-	u32 n = DIV_ROUND_UP(pool->nr_idle, 2);
+	u32 n = (pool->nr_idle + 1) / 2;
 	u32 i;
 
 	for (i = 0; i < n; i++)

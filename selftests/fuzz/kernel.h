@@ -13,6 +13,8 @@
 /* ---- TCP, as far as it is looked at ---- */
 
 #define SOCK_NOSPACE 2
+#define HZ 1000
+#define tcp_rtx_and_write_queues_empty(sk) (!tcp_write_queue_tail(sk))
 #define SOCK_RCVBUF_LOCK 2
 
 struct tcp_skb_cb {

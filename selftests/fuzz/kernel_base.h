@@ -89,6 +89,8 @@ static inline void set_bit(int nr, unsigned long *p)
 #define SZ_32K 0x8000
 #define GFP_ATOMIC 1u
 #define GFP_KERNEL 2u
+#define GFP_NOIO 2u
+#define GFP_NOWAIT 4u
 #define GFP_KERNEL_ACCOUNT GFP_KERNEL
 #define __GFP_NOWARN 0u
 #define __GFP_COMP 0u
@@ -110,6 +112,8 @@ struct page {
 };
 
 struct page *alloc_pages(gfp_t gfp, int order);
+#define alloc_page(gfp) alloc_pages(gfp, 0)
+#define __free_page(page) put_page(page)
 void put_page(struct page *page);
 
 static inline void get_page(struct page *page)

@@ -87,7 +87,6 @@ extern unsigned long counted[];
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #define clamp(v, low, high) min(max(v, low), high)
 
-#define HZ 1000
 #define msecs_to_jiffies(ms) (ms)
 #define jiffies 0ul
 #define time_after(a, b) ((long)((b) - (a)) < 0)

@@ -88,7 +88,6 @@ static inline bool list_step(struct list_iter *i, void *p)
 
 /* ---- memory ---- */
 
-#define alloc_page(gfp) alloc_pages(gfp, 0)
 #define min3(a, b, c) min(min(a, b), c)
 #define div_u64(a, b) ((u64)(a) / (u32)(b))
 

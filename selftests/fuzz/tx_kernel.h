@@ -25,7 +25,6 @@
 #define NETIF_F_SG 1
 #define PageHighMem(page) ((void)(page), false)
 #define ITER_SOURCE 1
-#define tcp_rtx_and_write_queues_empty(sk) (!tcp_write_queue_tail(sk))
 
 struct kvec {
 	void *iov_base;
