@@ -148,7 +148,7 @@ static struct page *hyb_stream_exceed(struct hyb_stream *s)
 	if (s->limited && s->quiet)
 		page = hyb_stream_alloc_order(s, GFP_ATOMIC, 0);
 	if (!page)
-		s->lacks = s->limited;
+		WRITE_ONCE(s->lacks, s->limited);
 	return page;
 }
 

@@ -47,7 +47,7 @@ compare() {
 		"$TOP/selftests/native/reference" "$build/bench-native.json"
 }
 
-# With the hybrid profile "enhanced" took 0.5 to 0.8 of the time of "basic" on all machines, both
+# With the hybrid profile "enhanced" took 0.5 to 0.9 of the time of "basic" on all machines, both
 # measured in turn
 faster() {
 	python3 - "$build/bench-native.json" <<'END'

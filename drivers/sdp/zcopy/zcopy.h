@@ -137,7 +137,7 @@ enum sdp_zc_rx {
 	SDP_ZC_RX_READING,
 };
 
-/* Our SinkAvail, sdp_zc.sink_state */
+/* Our SinkAvail, sdp_zc.sink_state; sdp_zc_sink_out() depends on the order */
 enum sdp_zc_sink {
 	SDP_ZC_SINK_IDLE,
 	SDP_ZC_SINK_QUEUED,	/* waits for a credit */
