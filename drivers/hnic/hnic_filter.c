@@ -163,10 +163,13 @@ static int hnic_filter_insert(struct hnic_dev *hd,
 	if (fs->ring_cookie != RX_CLS_FLOW_DISC &&
 	    fs->ring_cookie >= hd->netdev->real_num_rx_queues)
 		return -EINVAL;
+	/* the order matters, but no place is kept free for the first or the last one */
+	if ((at & RX_CLS_LOC_SPECIAL) && at != RX_CLS_LOC_ANY)
+		return -EINVAL;
 	f = hnic_filter_copy(hd);
 	if (!f)
 		return -ENOMEM;
-	if (at & RX_CLS_LOC_SPECIAL)
+	if (at == RX_CLS_LOC_ANY)
 		at = find_first_zero_bit(f->used, HNIC_FILTERS);
 	if (at >= HNIC_FILTERS) {
 		kfree(f);

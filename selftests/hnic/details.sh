@@ -63,6 +63,12 @@ done
 ktap_check "packets of four classes are sent" in_a ping -c 1 fd00::2
 ktap_is "packets of the filtered class are dropped" $(($(stat_of b rx_engine_dropped_ntuple) - before)) 2
 
+# the last place of all, which has a number as the first one and any do
+ktap_is "a filter at the last place is refused" "$(in_b ethtool -N vb flow-type udp4 \
+	dst-port 9 action -1 loc 4294967293 2>&1)" \
+	"rmgr: Cannot insert RX class rule: Invalid argument"
+ktap_is "there is one filter" "$(in_b ethtool -n vb | grep -c '^Filter:')" 1
+
 # hash_is on|off RESULT
 hash_is() {
 	in_b ethtool -K vb rxhash "$1"
