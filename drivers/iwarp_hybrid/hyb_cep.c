@@ -855,7 +855,8 @@ static void hyb_step_wait_req(struct hyb_cep *cep, unsigned long ev)
 	ret = hyb_upcall_request(cep);
 	if (!ret) {
 		hyb_cep_drop_lid(cep);
-	} else if (ret == -ENOMEM && time_before(jiffies, cep->until)) {
+	} else if (ret == -ENOMEM && !(ev & BIT(HYB_EV_EVICT)) &&
+		   time_before(jiffies, cep->until)) {
 		/* the IW CM has as many as its backlog admits */
 		cep->state = HYB_CEP_WAIT_REQ;
 		hyb_cep_arm(cep, HYB_T_AGAIN);

@@ -9,6 +9,9 @@ refused.py ADDRESS PORT COUNT from OTHER...: a client at each address OTHER conn
 so many connections come from another address. Prints for both whether any ends before
 the time that a Request may take. The listener keeps peers by one of 64 hashes of their address:
 one client may share it with the many, hence it counts if any client waits.
+
+refused.py ADDRESS PORT COUNT stuck: a client sends a Request that the listener cannot pass on,
+then so many connections come. Prints whether the client ends before that time.
 """
 import resource
 import select
@@ -17,6 +20,7 @@ import sys
 import time
 
 REQUEST_TIME = 10  # seconds, HYB_T_REQUEST
+REQUEST = b"MPA ID Req Frame\x40\x01\0\0"
 
 
 def ended(socks, timeout):
@@ -46,6 +50,31 @@ def crowd(where, count, others):
     return mine <= gone, len(gone - mine)
 
 
+def stuck(where, count):
+    """Does the client end? None if that took too long."""
+    start = time.monotonic()
+    client = socket.create_connection(where)
+    client.sendall(REQUEST)
+    many = []
+    for _ in range(count):
+        sock = socket.socket()
+        sock.connect_ex(where)
+        many.append(sock)
+    gone = ended([client], 2000)
+    return gone if time.monotonic() - start < REQUEST_TIME else None
+
+
+def patience(where, count):
+    """Repeats it if the machine was slow."""
+    for _ in range(5):
+        gone = stuck(where, count)
+        if gone is not None:
+            print("client", "ended" if gone else "waits", flush=True)
+            return
+        time.sleep(1)
+    print("the machine is too slow", flush=True)
+
+
 def fairness(where, count, others):
     """Repeats it if the machine was slow."""
     for _ in range(5):
@@ -65,6 +94,9 @@ def main():
     where = sys.argv[1], int(sys.argv[2])
     if len(sys.argv) > 5 and sys.argv[4] == "from":
         fairness(where, int(sys.argv[3]), sys.argv[5:])
+        return
+    if sys.argv[4:] == ["stuck"]:
+        patience(where, int(sys.argv[3]))
         return
     kept = []
     for count in sys.argv[3:]:

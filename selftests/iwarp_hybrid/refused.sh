@@ -65,6 +65,22 @@ else
 	ktap_check "clients at other addresses stay connected" grep -qx "client waits" \
 		"$OUT/refused.log"
 fi
+# The IW CM has no memory for it, so the Request is offered again and again
+if hold cm_event_handler kworker asleep=1 ret=-12 times=1000000; then
+	in_a python3 "$(dirname "$0")/refused.py" 10.0.0.2 7970 $((STARTING + MORE)) stuck \
+		>"$OUT/refused.log" 2>&1
+	if grep -q slow "$OUT/refused.log"; then
+		ktap_skip "a client whose Request cannot be passed on ends as others do" \
+			"this machine takes longer than a Request may"
+	else
+		ktap_is "a client whose Request cannot be passed on ends as others do" \
+			"$(cat "$OUT/refused.log")" "client ended"
+	fi
+	ktap_check "the Request was offered" is_held
+	hold_end
+else
+	ktap_skip "a client whose Request cannot be passed on ends as others do" "no probes"
+fi
 stop_bg "$TARGET"
 ktap_check "the devices can be removed" dev_down
 ktap_check "the module can be removed" wait_for 20 modprobe -r iwarp_hybrid
