@@ -58,6 +58,7 @@ struct hyb_link {
  * @id_lock: protects @id
  * @id: cm_id, referenced; NULL when destroyed, which it is not while it has @links
  * @node: entry of hyb_cm_dev.lids, under hyb_cm_dev.lock
+ * @patient: sockets that cannot listen yet are no error; under the lock of the port
  * @at: port of its sockets
  * @link: sockets; under the lock of the port
  * @links: entries of @link; under the lock of the port
@@ -73,6 +74,7 @@ struct hyb_lid {
 	struct mutex id_lock;	/* @id */
 	struct iw_cm_id *id;
 	struct list_head node;
+	bool patient;
 	struct hyb_lsock_port *at;
 	struct hyb_link link[HYB_LID_LINKS];
 	int links;

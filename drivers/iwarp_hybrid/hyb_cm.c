@@ -229,6 +229,24 @@ void hyb_cm_dev_init(struct hyb_dev *dev)
 	init_completion(&cm->idle);
 }
 
+static void hyb_cm_set_adder(struct hyb_cm_dev *cm, struct pid *pid)
+{
+	mutex_lock(&cm->lock);
+	swap(cm->adder, pid);
+	mutex_unlock(&cm->lock);
+	put_pid(pid);
+}
+
+void hyb_cm_dev_adding(struct hyb_dev *dev)
+{
+	hyb_cm_set_adder(&dev->cm, get_pid(task_pid(current)));
+}
+
+void hyb_cm_dev_added(struct hyb_dev *dev)
+{
+	hyb_cm_set_adder(&dev->cm, NULL);
+}
+
 void hyb_cm_dev_down(struct hyb_dev *dev)
 {
 	struct hyb_cm_dev *cm = &dev->cm;
@@ -262,6 +280,7 @@ void hyb_cm_dev_exit(struct hyb_dev *dev)
 	hyb_cm_dev_down(dev);
 	hyb_cm_dev_put(dev);
 	wait_for_completion(&dev->cm.idle);
+	hyb_cm_dev_added(dev);
 	xa_destroy(&dev->cm.requests);
 }
 

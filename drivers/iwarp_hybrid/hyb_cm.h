@@ -26,11 +26,19 @@ struct iw_cm_conn_param;
  * with the RTNL held, and repeatedly; later connects fail.
  * hyb_cm_dev_exit() belongs after ib_unregister_device().
  *
+ * Listeners that are there before the device come with it: between
+ * hyb_cm_dev_adding() and hyb_cm_dev_added(), by the task that calls these. The core
+ * does not say when it has moved a device to another namespace of its own, so the second
+ * call may be missing. Then what that task does counts as the same until the next task
+ * comes.
+ *
  * A caller of hyb_cm_dev_down() other than the core has to hold the device, which
  * is not freed until it is released. Returns false if the device has no
  * connections any more.
  */
 void hyb_cm_dev_init(struct hyb_dev *dev);
+void hyb_cm_dev_adding(struct hyb_dev *dev);
+void hyb_cm_dev_added(struct hyb_dev *dev);
 void hyb_cm_dev_down(struct hyb_dev *dev);
 void hyb_cm_dev_exit(struct hyb_dev *dev);
 bool hyb_cm_dev_hold(struct hyb_dev *dev);

@@ -27,14 +27,17 @@ struct hyb_lid;
 struct hyb_qp;
 struct iw_cm_id;
 struct kmem_cache;
+struct pid;
 struct socket;
 
 /**
  * struct hyb_cm_dev - the connection manager's part of a device
- * @lock: protects @ceps, @lids, @down
+ * @lock: protects @ceps, @lids, @down, @adder
  * @ceps: all connections
  * @lids: all listening cm_ids
  * @down: nothing new is started
+ * @adder: task that makes the device known to the RDMA CM, or did so last, referenced;
+ *	   or NULL
  * @recall: with @down, until when the network may have memory of requests, jiffies
  * @requests: connections the ULP has to decide about, by number; referenced
  * @next: number of the next one
@@ -42,10 +45,11 @@ struct socket;
  * @idle: completed when @users is gone
  */
 struct hyb_cm_dev {
-	struct mutex lock;	/* list and flag */
+	struct mutex lock;	/* see above */
 	struct list_head ceps;
 	struct list_head lids;
 	bool down;
+	struct pid *adder;
 	unsigned long recall;
 	struct xarray requests;
 	u32 next;

@@ -39,7 +39,7 @@
 #define HYB_LSOCK_PORTS	256	/* lists of listening sockets, by their port */
 
 /**
- * struct hyb_lsock - a listening socket
+ * struct hyb_lsock - a listening socket, of one port space
  * @ref: one for @links not being empty, one for queued work
  * @node: entry of hyb_lsocks[]
  * @net: namespace, not referenced: the devices close the socket before it goes
@@ -47,9 +47,11 @@
  * @links: cm_ids that listen here: one for each device, if a wildcard
  * @sock: the socket, NULL when closed
  * @addr: address and port
+ * @ps: port space of the cm_ids
  * @ifindex: net device it is bound to, 0 for none
  * @backlog: of listen()
- * @work: accepts connections
+ * @waits: it could not listen, which was logged; under @lock
+ * @work: accepts connections, listens again
  * @data_ready: the socket's own callback
  * @state_change: the socket's own callback
  */
@@ -61,8 +63,10 @@ struct hyb_lsock {
 	struct net *net;
 	struct socket *sock;
 	struct sockaddr_storage addr;
+	enum rdma_ucm_port_space ps;
 	int ifindex;
 	int backlog;
+	bool waits;
 	struct delayed_work work;
 	void (*data_ready)(struct sock *sk);
 	void (*state_change)(struct sock *sk);
@@ -354,7 +358,20 @@ static void hyb_lsock_leave(struct hyb_lsock *ls, struct hyb_link *link)
 	kref_put(&ls->ref, hyb_lsock_free);
 }
 
-/* Listen again if the administrator has ended the socket. */
+/* It cannot listen: try again later. Logged once, for this may last. */
+static void hyb_lsock_wait(struct hyb_lsock *ls, const struct hyb_lid *lid,
+			   int err)
+{
+	lockdep_assert_held(&ls->lock);
+	if (!ls->waits)
+		ibdev_warn_ratelimited(&lid->dev->ibdev,
+				       "cannot listen at %pISpc yet: error %d\n",
+				       &ls->addr, err);
+	ls->waits = true;
+	hyb_lsock_queue(ls, HYB_T_LISTEN);
+}
+
+/* Listen again if the administrator has ended the socket, or it could not listen yet */
 static void hyb_lsock_revive(struct hyb_lsock *ls)
 {
 	struct hyb_link *link;
@@ -367,12 +384,10 @@ static void hyb_lsock_revive(struct hyb_lsock *ls)
 		return;
 	hyb_lsock_close_sock(ls);
 	err = hyb_lsock_open(ls);
-	if (!err)
-		return;
-	ibdev_warn_ratelimited(&link->lid->dev->ibdev,
-			       "cannot listen again at %pISpc: error %d\n",
-			       &ls->addr, err);
-	hyb_lsock_queue(ls, HYB_T_LISTEN);
+	if (err)
+		hyb_lsock_wait(ls, link->lid, err);
+	else
+		ls->waits = false;
 }
 
 /* Take a connection that has come. Returns 0, or a negative errno if there is none. */
@@ -436,24 +451,29 @@ static bool hyb_addr_equal(const struct sockaddr_storage *a,
 	       a4->sin_addr.s_addr == b4->sin_addr.s_addr;
 }
 
-static struct hyb_lsock *hyb_lsock_find(const struct hyb_lsock_port *at,
-					struct net *net,
+/*
+ * The socket that a cm_id may share. The RDMA CM gives a port to one owner in each
+ * port space, so cm_ids of one port space are one listener. All port spaces share the
+ * ports of TCP, so a cm_id of another port space may have any owner.
+ */
+static struct hyb_lsock *hyb_lsock_find(const struct hyb_lid *lid,
 					const struct sockaddr_storage *addr,
 					int ifindex)
 {
+	struct net *net = dev_net(lid->dev->netdev);
 	struct hyb_lsock *ls;
 
-	lockdep_assert_held(&at->lock);
-	hlist_for_each_entry(ls, &at->list, node)
+	lockdep_assert_held(&lid->at->lock);
+	hlist_for_each_entry(ls, &lid->at->list, node)
 		if (net_eq(ls->net, net) && ls->ifindex == ifindex &&
-		    hyb_addr_equal(&ls->addr, addr))
+		    hyb_addr_equal(&ls->addr, addr) &&
+		    ls->ps == hyb_cm_rdma_id(lid->id)->ps)
 			return ls;
 	return NULL;
 }
 
 /* Returns it locked: connections that come at once wait for the first cm_id. */
-static struct hyb_lsock *hyb_lsock_new(struct hyb_lsock_port *at,
-				       struct net *net,
+static struct hyb_lsock *hyb_lsock_new(const struct hyb_lid *lid,
 				       const struct sockaddr_storage *addr,
 				       int ifindex, int backlog)
 {
@@ -466,35 +486,22 @@ static struct hyb_lsock *hyb_lsock_new(struct hyb_lsock_port *at,
 	mutex_init(&ls->lock);
 	INIT_LIST_HEAD(&ls->links);
 	INIT_DELAYED_WORK(&ls->work, hyb_lsock_work);
-	ls->net = net;
+	ls->net = dev_net(lid->dev->netdev);
 	ls->addr = *addr;
+	ls->ps = hyb_cm_rdma_id(lid->id)->ps;
 	ls->ifindex = ifindex;
 	ls->backlog = backlog;
 	mutex_lock(&ls->lock);
 	err = hyb_lsock_open(ls);
-	if (err) {
+	if (err && lid->patient) {
+		hyb_lsock_wait(ls, lid, err);
+	} else if (err) {
 		mutex_unlock(&ls->lock);
 		kref_put(&ls->ref, hyb_lsock_free);
 		return ERR_PTR(err);
 	}
-	hlist_add_head(&ls->node, &at->list);
+	hlist_add_head(&ls->node, &lid->at->list);
 	return ls;
-}
-
-/*
- * May a cm_id join those that listen on this socket? The RDMA CM gives a port to
- * one owner in each port space, so cm_ids of one port space are one listener.
- * All port spaces share the ports of TCP, so a cm_id of another port space may
- * have any owner.
- */
-static bool hyb_lsock_admits(const struct hyb_lsock *ls,
-			     const struct hyb_lid *lid)
-{
-	const struct hyb_link *link;
-
-	lockdep_assert_held(&lid->at->lock);
-	link = list_first_entry(&ls->links, struct hyb_link, node);
-	return hyb_cm_rdma_id(link->lid->id)->ps == hyb_cm_rdma_id(lid->id)->ps;
 }
 
 /* --------------------------------------------------------------- cm_ids */
@@ -504,18 +511,15 @@ static int hyb_lid_bind(struct hyb_lid *lid,
 			const struct sockaddr_storage *addr, int ifindex,
 			int backlog)
 {
-	struct net *net = dev_net(lid->dev->netdev);
 	struct hyb_link *link = &lid->link[lid->links];
 	struct hyb_lsock *ls;
 
 	lockdep_assert_held(&lid->at->lock);
-	ls = hyb_lsock_find(lid->at, net, addr, ifindex);
-	if (ls && !hyb_lsock_admits(ls, lid))
-		return -EADDRINUSE;
+	ls = hyb_lsock_find(lid, addr, ifindex);
 	if (ls)
 		mutex_lock(&ls->lock);
 	else
-		ls = hyb_lsock_new(lid->at, net, addr, ifindex, backlog);
+		ls = hyb_lsock_new(lid, addr, ifindex, backlog);
 	if (IS_ERR(ls))
 		return PTR_ERR(ls);
 	link->lid = lid;
@@ -558,7 +562,46 @@ static int hyb_lid_bind_any(struct hyb_lid *lid,
 
 	err = hyb_lid_bind(lid, addr, netdev->ifindex, backlog);
 	if (!err && !(netdev->flags & IFF_LOOPBACK))
-		hyb_lid_bind(lid, addr, LOOPBACK_IFINDEX, backlog);
+		err = hyb_lid_bind(lid, addr, LOOPBACK_IFINDEX, backlog);
+	return err;
+}
+
+/* All the sockets of a cm_id, or an error and maybe some of them */
+static int hyb_lid_bind_all(struct hyb_lid *lid, int backlog)
+{
+	struct sockaddr_storage addr = hyb_local_addr(lid->id);
+	struct sockaddr_storage any4 = { .ss_family = AF_INET };
+	int err;
+
+	if (!hyb_addr_is_any(&addr))
+		return hyb_lid_bind(lid, &addr, 0, backlog);
+	err = hyb_lid_bind_any(lid, &addr, backlog);
+	if (err || addr.ss_family != AF_INET6 || lid->id->afonly)
+		return err;
+	((struct sockaddr_in *)&any4)->sin_port =
+		((const struct sockaddr_in6 *)&addr)->sin6_port;
+	return hyb_lid_bind_any(lid, &any4, backlog);
+}
+
+/*
+ * Add the cm_id to the list of the device; fails if the device goes.
+ *
+ * When a device comes, the RDMA CM lets the listeners that it has asked all devices for
+ * listen there. Upon an error it does without the device altogether. So a program whose
+ * port is taken would keep the device from all others.
+ */
+static int hyb_lid_enlist(struct hyb_lid *lid)
+{
+	struct hyb_cm_dev *cm = &lid->dev->cm;
+	int err = -ENODEV;
+
+	mutex_lock(&cm->lock);
+	if (!cm->down) {
+		list_add_tail(&lid->node, &cm->lids);
+		lid->patient = cm->adder == task_pid(current);
+		err = 0;
+	}
+	mutex_unlock(&cm->lock);
 	return err;
 }
 
@@ -570,41 +613,17 @@ static int hyb_lid_bind_any(struct hyb_lid *lid,
 static int hyb_lid_open(struct hyb_lid *lid, int backlog)
 {
 	bool datagrams = hyb_cm_rdma_id(lid->id)->qp_type == IB_QPT_UD;
-	struct sockaddr_storage addr = hyb_local_addr(lid->id);
-	struct sockaddr_storage any4 = { .ss_family = AF_INET };
 	int err;
 
+	err = hyb_lid_enlist(lid);
+	if (err)
+		return err;
 	if (!net_eq(hyb_cm_net(lid->id), dev_net(lid->dev->netdev)))
 		return 0;
-	if (!hyb_addr_is_any(&addr))
-		return datagrams ? -EPROTONOSUPPORT :
-				   hyb_lid_bind(lid, &addr, 0, backlog);
 	if (datagrams)
-		return 0;
-
-	err = hyb_lid_bind_any(lid, &addr, backlog);
-	if (err || addr.ss_family != AF_INET6 || lid->id->afonly)
-		return err;
-	/* without IPv4 if another socket has the port there */
-	((struct sockaddr_in *)&any4)->sin_port =
-		((const struct sockaddr_in6 *)&addr)->sin6_port;
-	hyb_lid_bind_any(lid, &any4, backlog);
-	return 0;
-}
-
-/* Add the cm_id to the list of the device; fails if the device goes */
-static int hyb_lid_enlist(struct hyb_lid *lid)
-{
-	struct hyb_cm_dev *cm = &lid->dev->cm;
-	int err = -ENODEV;
-
-	mutex_lock(&cm->lock);
-	if (!cm->down) {
-		list_add_tail(&lid->node, &cm->lids);
-		err = 0;
-	}
-	mutex_unlock(&cm->lock);
-	return err;
+		return hyb_addr_is_any(&lid->id->m_local_addr) ?
+		       0 : -EPROTONOSUPPORT;
+	return hyb_lid_bind_all(lid, backlog);
 }
 
 static void hyb_lid_delist(struct hyb_lid *lid)
@@ -614,6 +633,18 @@ static void hyb_lid_delist(struct hyb_lid *lid)
 	mutex_lock(&cm->lock);
 	list_del_init(&lid->node);
 	mutex_unlock(&cm->lock);
+}
+
+/* No connection is passed to the cm_id from now on */
+static void hyb_lid_end(struct hyb_lid *lid)
+{
+	hyb_lid_delist(lid);
+	mutex_lock(&lid->at->lock);
+	hyb_lid_close(lid);
+	mutex_unlock(&lid->at->lock);
+	mutex_lock(&lid->id_lock);
+	lid->id = NULL;
+	mutex_unlock(&lid->id_lock);
 }
 
 static struct hyb_lid *hyb_lid_new(struct iw_cm_id *id)
@@ -655,12 +686,10 @@ int hyb_create_listen(struct iw_cm_id *id, int backlog)
 	if (!lid)
 		return -ENOMEM;
 	mutex_lock(&lid->at->lock);
-	err = hyb_lid_enlist(lid);
-	if (!err)
-		err = hyb_lid_open(lid, backlog);
+	err = hyb_lid_open(lid, backlog);
 	mutex_unlock(&lid->at->lock);
 	if (err) {
-		hyb_lid_delist(lid);
+		hyb_lid_end(lid);
 		hyb_lid_put(lid);
 		return err;
 	}
@@ -683,13 +712,7 @@ int hyb_destroy_listen(struct iw_cm_id *id)
 	if (!lid)
 		return 0;
 	id->provider_data = NULL;
-	hyb_lid_delist(lid);
-	mutex_lock(&lid->at->lock);
-	hyb_lid_close(lid);
-	mutex_unlock(&lid->at->lock);
-	mutex_lock(&lid->id_lock);
-	lid->id = NULL;
-	mutex_unlock(&lid->id_lock);
+	hyb_lid_end(lid);
 	id->rem_ref(id);
 	hyb_lid_put(lid);
 	return 0;

@@ -192,18 +192,21 @@ err_dev:
 }
 
 /*
- * The net device may have gone while the core did not yet know of @dev. Or it goes
- * now and @dev has been freed: so look for it in the list before using it.
+ * The core has the device. The net device may have gone while the core did not yet know
+ * of @dev. Or it goes now and @dev has been freed: so look for it in the list before
+ * using it. Returns true, with a reference, if the caller has to unregister it.
  */
-static bool hyb_dev_check_dying(const struct net_device *netdev,
-				struct hyb_dev *dev)
+static bool hyb_dev_added(const struct net_device *netdev, struct hyb_dev *dev)
 {
-	bool dying;
+	bool dying = false;
 
 	mutex_lock(&hyb_devs_lock);
-	dying = hyb_dev_find(netdev) == dev &&
-		(dev->dying || netdev->reg_state != NETREG_REGISTERED) &&
-		ib_device_try_get(&dev->ibdev);
+	if (hyb_dev_find(netdev) == dev) {
+		hyb_cm_dev_added(dev);
+		dying = (dev->dying ||
+			 netdev->reg_state != NETREG_REGISTERED) &&
+			ib_device_try_get(&dev->ibdev);
+	}
 	mutex_unlock(&hyb_devs_lock);
 	return dying;
 }
@@ -236,7 +239,7 @@ static int hyb_newlink(const char *name, struct net_device *netdev)
 	}
 	pr_info_ratelimited("iwarp_hybrid: new device %s on %s\n", name,
 			    netdev->name);
-	if (hyb_dev_check_dying(netdev, dev)) {
+	if (hyb_dev_added(netdev, dev)) {
 		ib_unregister_device_and_put(&dev->ibdev);
 		return -ENODEV;
 	}

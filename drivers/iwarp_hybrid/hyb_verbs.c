@@ -73,6 +73,8 @@ static int hyb_query_device(struct ib_device *ibdev,
  */
 static int hyb_enable_driver(struct ib_device *ibdev)
 {
+	/* the RDMA CM is next */
+	hyb_cm_dev_adding(hyb_dev_of(ibdev));
 	ibdev->attrs.atomic_cap = IB_ATOMIC_GLOB;
 	ibdev->attrs.masked_atomic_cap = IB_ATOMIC_GLOB;
 	return hyb_attr_dev_add(ibdev);
