@@ -18,6 +18,7 @@
 #include <net/tcp.h>
 #include <rdma/iw_cm.h>
 #include <rdma/rdma_cm.h>
+#include <rdma/rdma_stack_addr.h>
 
 #include "compat.h"
 #include "hyb_cep.h"
@@ -606,23 +607,34 @@ static int hyb_lid_enlist(struct hyb_lid *lid)
 }
 
 /*
- * A device of another namespace is asked, too, when a wildcard listens on all
- * devices: nothing is opened there, the cm_id just never hears anything. The same is
- * true for a listener for datagrams (RDMA_PS_UDP), which other devices may have.
+ * Does the RDMA CM ask all devices to listen at this address? It takes a loopback address
+ * for the wildcard.
+ */
+static bool hyb_lid_everywhere(const struct hyb_lid *lid)
+{
+	return hyb_addr_is_any(&lid->id->m_local_addr) ||
+	       rdma_stack_loopback((const struct sockaddr *)&lid->id->m_local_addr);
+}
+
+/*
+ * When all devices are asked, one error ends it all. So a device that has no part in it
+ * opens nothing, and the cm_id just never hears anything. This is one of another
+ * namespace, or one that goes. The same is true for a listener for datagrams
+ * (RDMA_PS_UDP), which other devices may have.
  */
 static int hyb_lid_open(struct hyb_lid *lid, int backlog)
 {
-	bool datagrams = hyb_cm_rdma_id(lid->id)->qp_type == IB_QPT_UD;
 	int err;
 
-	err = hyb_lid_enlist(lid);
-	if (err)
-		return err;
+	lockdep_assert_held(&lid->at->lock);
 	if (!net_eq(hyb_cm_net(lid->id), dev_net(lid->dev->netdev)))
 		return 0;
-	if (datagrams)
-		return hyb_addr_is_any(&lid->id->m_local_addr) ?
-		       0 : -EPROTONOSUPPORT;
+	if (hyb_cm_rdma_id(lid->id)->qp_type == IB_QPT_UD)
+		err = -EPROTONOSUPPORT;
+	else
+		err = hyb_lid_enlist(lid);
+	if (err)
+		return hyb_lid_everywhere(lid) ? 0 : err;
 	return hyb_lid_bind_all(lid, backlog);
 }
 

@@ -4,7 +4,7 @@
 #
 # A network namespace loses its last process and its last name while the provider
 # accepts a connection there: the namespace stays until the connection is in the list of
-# those that the device closes.
+# those that the device closes. Programs of other namespaces listen meanwhile.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -29,6 +29,13 @@ start_bg a hyb-target -c -h 10.0.0.2 -p 7965
 CLIENT=$BG_PID
 ktap_check "a connection is being accepted" wait_for 20 is_held
 ktap_check "the net device leaves the namespace" ip -n b link set vb netns a
+ip netns add c
+for addr in 0.0.0.0 127.0.0.1; do
+	start_bg - in-ns c hyb-target -h $addr -p 7966
+	ktap_check "a program in another namespace listens at $addr" wait_for 5 said listening
+	stop_bg "$BG_PID"
+done
+ip netns del c
 stop_bg "$TARGET"
 ktap_check "the last process ends" wait_for 20 deserted
 ip netns del b
