@@ -621,6 +621,9 @@ static bool hyb_lid_everywhere(const struct hyb_lid *lid)
  * opens nothing, and the cm_id just never hears anything. This is one of another
  * namespace, or one that goes. The same is true for a listener for datagrams
  * (RDMA_PS_UDP), which other devices may have.
+ *
+ * The RDMA CM finds a device of another namespace for a specific address, too, if a net
+ * device there has the same hardware address, as a VLAN has that of its parent.
  */
 static int hyb_lid_open(struct hyb_lid *lid, int backlog)
 {
@@ -628,8 +631,8 @@ static int hyb_lid_open(struct hyb_lid *lid, int backlog)
 
 	lockdep_assert_held(&lid->at->lock);
 	if (!net_eq(hyb_cm_net(lid->id), dev_net(lid->dev->netdev)))
-		return 0;
-	if (hyb_cm_rdma_id(lid->id)->qp_type == IB_QPT_UD)
+		err = -ENETUNREACH;
+	else if (hyb_cm_rdma_id(lid->id)->qp_type == IB_QPT_UD)
 		err = -EPROTONOSUPPORT;
 	else
 		err = hyb_lid_enlist(lid);

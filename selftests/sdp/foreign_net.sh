@@ -68,6 +68,29 @@ while True:
 # accepted N
 accepted() { [ "$(grep -c accepted "$LISTENER_LOG")" -eq "$1" ]; }
 
+# listening ADDRESS: the outcome of listen() over SDP in the namespace c
+listening() {
+	timeout 60 in-ns c python3 -c '
+import errno, socket, sys
+with socket.socket(socket.AF_INET, socket.SOCK_STREAM, 257) as sock:
+    try:
+        sock.bind((sys.argv[1], '$PORT'))
+        sock.listen(8)
+        print("listens")
+    except OSError as error:
+        print(errno.errorcode[error.errno])' "$1"
+}
+
+# listener_refused: a program of verbs in the namespace c cannot listen at its own address,
+# which bind() says where the RDMA CM knows whose device it is, else listen()
+listener_refused() {
+	local rc
+
+	timeout 20 in-ns c rping -s -a 10.0.0.1 -p 7971 -C 1
+	rc=$?
+	[ "$rc" -ne 0 ] && [ "$rc" -ne 124 ]
+}
+
 # iwarp_hybrid itself refuses programs of verbs in another namespace
 verbs_cases() {
 	start_bg b rping -s -a 10.0.0.2 -C 1
@@ -78,6 +101,17 @@ verbs_cases() {
 	ktap_check "a program of verbs in the namespace of the device connects" \
 		in_a timeout 20 rping -c -a 10.0.0.2 -C 1
 	stop_bg "$RPING"
+	ktap_check "a program of verbs cannot listen at an address that it would not be heard at" \
+		listener_refused
+	ktap_check_fails "nor can one of SDP" [ "$(listening 10.0.0.1)" = listens ]
+	ip -n c link set lo up
+	ktap_is "SDP listens at the wildcard address" "$(listening 0.0.0.0)" listens
+	for addr in 0.0.0.0 127.0.0.1; do
+		start_bg - in-ns c rping -s -a $addr -p 7971
+		sleep 2
+		ktap_check "a program of verbs listens at $addr" test -d "/proc/$BG_PID"
+		stop_bg "$BG_PID"
+	done
 }
 
 modprobe -q sdp
