@@ -177,6 +177,34 @@ def others(folder):
           '"LD_PRELOAD=/a.so:/b.so:/' in res.stdout, res)
 
 
+NO_FAMILY = """
+import ctypes, socket, struct
+# struct seccomp_data: number, arguments from 16 on
+code = b"".join(struct.pack("HBBI", *line) for line in (
+    (0x20, 0, 0, 0), (0x15, 0, 3, 41), (0x20, 0, 0, 16), (0x15, 0, 1, socket.AF_INET6),
+    (6, 0, 0, 0x00050000 | 97), (6, 0, 0, 0x7fff0000)))
+text = ctypes.create_string_buffer(code, len(code))
+prctl = ctypes.CDLL(None).prctl
+if prctl(38, 1, 0, 0, 0) or prctl(22, 2, struct.pack("HxxxxxxP", 6, ctypes.addressof(text)), 0, 0):
+    print("no filter")
+try:
+    socket.socket(socket.AF_INET6)
+    print("no filter")
+except OSError as err:
+    print(err.errno, flush=True)
+"""
+
+
+def no_family():
+    """Where there is no IPv6, the library does not complain of SDP"""
+    res = run("-v", sys.executable, "-c", NO_FAMILY)
+    check("no IPv6", "no filter" in res.stdout or os.uname().machine != "x86_64" or
+          "97\n" in res.stdout and "continues with TCP" not in res.stdout, res)
+    res = run("-v", sys.executable, "-c", "import socket; socket.socket()")
+    check("no SDP, which it says", os.path.exists("/proc/sys/net/sdp") or
+          "continues with TCP" in res.stdout, res)
+
+
 def units():
     """Without root, and without a unit: what is written is seen in selftests/host"""
     for args, want in ((("enable",), "needs the name of a unit"),
@@ -254,6 +282,7 @@ with tempfile.TemporaryDirectory() as tmp:
     defaults()
     units()
     others(tmp)
+    no_family()
     journal()
     wrappers(tmp)
     symbols()

@@ -229,8 +229,11 @@ LIBSDP_API int socket(int domain, int type, int protocol)
 		set_fallback(fd, LIBSDP_BOTH);
 		return fd;
 	}
-	remember(why);
-	return syscall(SYS_socket, domain, type, protocol);
+	fd = syscall(SYS_socket, domain, type, protocol);
+	/* without IPv6, say, no SDP socket is no news */
+	if (fd >= 0)
+		remember(why);
+	return fd;
 }
 
 /*
