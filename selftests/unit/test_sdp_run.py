@@ -155,13 +155,23 @@ def journal():
 
 
 SYSTEMCTL = """#!/bin/sh
-[ "$2" != --property=Environment ] ||
-    printf 'Environment=X_LD_PRELOAD=/x.so "A=%05000d" "LD_PRELOAD=/a.so:/b.so"\\n' 1
+case $2 in
+--property=Environment)
+    printf 'Environment=X_LD_PRELOAD=/x.so "A=%05000d" "LD_PRELOAD=/a.so:/b.so"\\n' 1 ;;
+--property=ExecStart)
+    echo "ExecStart={ path=/bin/sh ; argv[]=/bin/sh -c true ; ignore_errors=no }"
+    [ ! "$PROGRAM" ] ||
+        echo "ExecStart={ path=$PROGRAM ; argv[]=$PROGRAM -D ; ignore_errors=no }" ;;
+--property=User) echo "User=$SERVED_BY" ;;
+--property=NoNewPrivileges) echo "NoNewPrivileges=${NONE_NEW:-no}" ;;
+--property=TriggeredBy) echo "TriggeredBy=$TRIGGERS" ;;
+esac
 """
 
 
-def others(folder):
-    """The libraries of a unit stay, before ours: in namespaces of its own, if there may be such"""
+def enable(folder, **told):
+    """What it prints and writes for a unit of which systemctl says this: in namespaces of its
+    own. None if there may be no such"""
     stub = os.path.join(folder, "systemctl")
     with open(stub, "w", encoding="ascii") as f:
         f.write(SYSTEMCTL)
@@ -172,9 +182,42 @@ def others(folder):
         : >/etc/systemd/system/x.service
         PATH="$1:$PATH" "$0" enable x >&2
         cat /etc/systemd/system/x.service.d/50-sdp.conf""", RUN, folder], text=True, check=False,
+                         env=dict(os.environ, **told),
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    check("libraries that a unit preloads", "not permitted" in res.stderr or res.returncode == 9 or
+    return None if "not permitted" in res.stderr or res.returncode == 9 else res
+
+
+def others(folder):
+    """The libraries of a unit stay, before ours"""
+    res = enable(folder)
+    check("libraries that a unit preloads", not res or
           '"LD_PRELOAD=/a.so:/b.so:/' in res.stdout, res)
+    check("a unit that gets SDP sockets", not res or
+          "gets SDP sockets" in res.stderr and "stay TCP" not in res.stderr, res)
+
+
+def closed_units(folder):
+    """Units whose program gets no library, and those with sockets of systemd"""
+    static = os.path.join(folder, "static")
+    subprocess.run(["cc", "-static", "-x", "c", "-", "-o", static],
+                   input="int main(void) { return 0; }", text=True, check=True)
+    res = enable(folder, PROGRAM=static)
+    check("a unit with a static program", not res or
+          "is statically linked" in res.stderr and "gets SDP" not in res.stderr, res)
+    setuid = os.path.join(folder, "setuid")
+    with open(setuid, "wb") as f:
+        f.write(b"#!/bin/sh\n")
+    os.chmod(setuid, 0o4755)
+    nosuid = os.statvfs(setuid).f_flag & os.ST_NOSUID
+    for who, none, secure in (("", "no", False), ("nobody", "no", True), ("77", "no", True),
+                              ("nobody", "yes", False)):
+        res = enable(folder, PROGRAM=setuid, SERVED_BY=who, NONE_NEW=none)
+        check(f"a unit of '{who}' with a set-user-ID program, NoNewPrivileges={none}",
+              not res or ("is set-user-ID" in res.stderr) == (secure and not nosuid) ==
+              ("gets SDP" not in res.stderr), res)
+    res = enable(folder, TRIGGERS="x.timer y.socket")
+    check("a unit that is started by a socket", not res or
+          "those of y.socket, stay TCP" in res.stderr and "x.timer" not in res.stderr, res)
 
 
 NO_FAMILY = """
@@ -282,6 +325,7 @@ with tempfile.TemporaryDirectory() as tmp:
     defaults()
     units()
     others(tmp)
+    closed_units(tmp)
     no_family()
     journal()
     wrappers(tmp)

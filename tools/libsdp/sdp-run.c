@@ -5,8 +5,6 @@
  * errors, and to choose the sockets of a supervised program.
  */
 #include <arpa/inet.h>
-#include <elf.h>
-#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -20,14 +18,12 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
-#include <linux/capability.h>
 #include <linux/sdp.h>
 
 #include "log.h"
+#include "program.h"
 #include "rules.h"
 #include "say.h"
 #include "supervise.h"
@@ -372,67 +368,6 @@ static bool find_program(const char *name, char *path, size_t size)
 	return false;
 }
 
-/* True if @path is certainly an ELF program without a dynamic linker. */
-static bool is_static(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	bool interp = false, ok = false;
-	Elf64_Ehdr eh;
-	Elf64_Phdr ph;
-
-	if (fd < 0)
-		return false;
-	if (pread(fd, &eh, sizeof(eh), 0) != sizeof(eh) ||
-	    memcmp(eh.e_ident, ELFMAG, SELFMAG) ||
-	    eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_phentsize != sizeof(ph))
-		goto out;
-
-	for (int i = 0; i < eh.e_phnum && !interp; i++) {
-		if (pread(fd, &ph, sizeof(ph), eh.e_phoff + i * sizeof(ph)) !=
-		    sizeof(ph))
-			goto out;
-		interp = ph.p_type == PT_INTERP;
-	}
-	ok = true;
-out:
-	close(fd);
-	return ok && !interp;
-}
-
-/* Does a file give capabilities to those who are not root? */
-static bool has_capabilities(const char *path)
-{
-	struct vfs_ns_cap_data cap = {};
-
-	if (getxattr(path, "security.capability", &cap, sizeof(cap)) <
-	    (ssize_t)XATTR_CAPS_SZ_1)
-		return false;
-	return (le32toh(cap.magic_etc) & VFS_CAP_FLAGS_EFFECTIVE) ||
-	       cap.data[0].permitted || cap.data[1].permitted;
-}
-
-/*
- * Return the property of a program for which the kernel sets AT_SECURE, as the
- * dynamic linker checks it; NULL for none. A change to the same user does not
- * count.
- */
-static const char *privileges(const char *path)
-{
-	const mode_t setgid = S_ISGID | 0010;
-	struct statvfs fs;
-	struct stat st;
-
-	if (stat(path, &st) || (!statvfs(path, &fs) && (fs.f_flag & ST_NOSUID)))
-		return NULL;
-	if ((st.st_mode & S_ISUID) && st.st_uid != getuid())
-		return "is set-user-ID";
-	if ((st.st_mode & setgid) == setgid && st.st_gid != getgid())
-		return "is set-group-ID";
-	if (getuid() && has_capabilities(path))
-		return "has file capabilities";
-	return NULL;
-}
-
 /* Of a program with privileges, which @what says */
 static void check_privileges(const char *path, const char *what)
 {
@@ -455,13 +390,13 @@ static void check_program(const char *name, bool supervised)
 
 	if (!find_program(name, path, sizeof(path)))
 		return;
-	what = privileges(path);
+	what = program_privileges(path, getuid(), getgid());
 	if (what && !supervised && !gets_none) {
 		check_privileges(path, what);
 	} else if (what && supervised && gets_none) {
 		say("%s %s: %s", path, what,
 		    "supervised by an ordinary user, it gets no privileges");
-	} else if (!supervised && is_static(path)) {
+	} else if (!supervised && program_is_static(path)) {
 		say("%s is statically linked: %s", path,
 		    "nothing can be preloaded, its sockets remain TCP without -s");
 	}

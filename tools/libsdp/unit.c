@@ -2,7 +2,7 @@
 /*
  * sdp-run enable, disable: a drop-in file below /etc/systemd/system has the manager
  * start a service with libsdp.so preloaded. The unit itself, which belongs to a package,
- * stays as it is. Used by sdp-run; calls systemctl(1) and the C library.
+ * stays as it is. Used by sdp-run; calls program.c, systemctl(1) and the C library.
  *
  * Restrictions of the unit stay as well. The library only has to be mapped: ExecPaths=
  * allows this where NoExecPaths= forbids it, and has no effect elsewhere. The service also
@@ -11,6 +11,8 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "program.h"
 #include "rules.h"
 #include "say.h"
 #include "unit.h"
@@ -231,6 +234,97 @@ static bool is_unreached(const struct unit *u, const char *library)
 	return true;
 }
 
+/* The user and the group of a service: root's, or those that User= names */
+static void unit_user(const struct unit *u, uid_t *uid, gid_t *gid)
+{
+	const struct passwd *pw;
+	char user[256], *name, *end;
+
+	*uid = 0;
+	*gid = 0;
+	property(u, "--property=User", user, sizeof(user));
+	user[strcspn(user, "\n")] = '\0';
+	name = strchr(user, '=');
+	if (!name || !*++name)
+		return;
+	pw = getpwnam(name);
+	*uid = pw ? pw->pw_uid : strtoul(name, &end, 10);
+	*gid = pw ? pw->pw_gid : (gid_t)-1;
+	/* a user that exists only as long as the service does is not root */
+	if (!pw && *end)
+		*uid = (uid_t)-1;
+}
+
+/* Does systemd keep privileges of files from the service? */
+static bool unit_gets_none(const struct unit *u)
+{
+	char text[64];
+
+	property(u, "--property=NoNewPrivileges", text, sizeof(text));
+	return strstr(text, "=yes");
+}
+
+/* Return: true, after a message, if the dynamic linker preloads nothing into a program */
+static bool is_closed(const struct unit *u, const char *path)
+{
+	const char *what;
+	uid_t uid;
+	gid_t gid;
+
+	if (program_is_static(path)) {
+		say("%s starts %s, which is statically linked: nothing can be preloaded",
+		    u->name, path);
+		say("put sdp-run -s into ExecStart= of the unit");
+		return true;
+	}
+	unit_user(u, &uid, &gid);
+	what = program_privileges(path, uid, gid);
+	if (!what || unit_gets_none(u))
+		return false;
+	say("%s starts %s, which %s: %s", u->name, path, what,
+	    "the dynamic linker ignores LD_PRELOAD, its sockets remain TCP");
+	return true;
+}
+
+/* The same for all programs of the unit */
+static bool has_closed(const struct unit *u)
+{
+	static const char path_is[] = "{ path=";
+	char start[1 << 14], path[PATH_MAX];
+	bool closed = false;
+	size_t len;
+
+	property(u, "--property=ExecStart", start, sizeof(start));
+	for (char *at = strstr(start, path_is); at && !closed;
+	     at = strstr(at, path_is)) {
+		at += strlen(path_is);
+		len = strcspn(at, " ;\n");
+		if (len >= sizeof(path))
+			continue;
+		memcpy(path, at, len);
+		path[len] = '\0';
+		closed = is_closed(u, path);
+	}
+	return closed;
+}
+
+/* Units that open sockets for the service */
+static void tell_sockets(const struct unit *u)
+{
+	char text[4096], *save;
+	const char *word;
+	size_t len;
+
+	property(u, "--property=TriggeredBy", text, sizeof(text));
+	for (word = strtok_r(text, "=\n ", &save); word;
+	     word = strtok_r(NULL, "=\n ", &save)) {
+		len = strlen(word);
+		if (len > 7 && !strcmp(word + len - 7, ".socket"))
+			say("sockets that systemd opens for it, those of %s, stay TCP",
+			    word);
+	}
+}
+
 static void explain(const char *file)
 {
 	say("%s: %s%s", file, strerror(errno),
@@ -277,9 +371,11 @@ bool unit_enable(const char *name, const struct unit_settings *set)
 	}
 	if (!reload())
 		return false;
-	if (!is_unreached(&u, set->library))
-		say("%s gets SDP sockets when it starts: `systemctl restart %s`",
-		    u.name, u.name);
+	if (is_unreached(&u, set->library) || has_closed(&u))
+		return true;
+	say("%s gets SDP sockets when it starts: `systemctl restart %s`",
+	    u.name, u.name);
+	tell_sockets(&u);
 	return true;
 }
 
