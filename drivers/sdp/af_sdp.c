@@ -457,6 +457,7 @@ static int sdp_bind_locked(struct sock *sk, union sdp_addr *addr)
 		return err;
 	}
 	sdp->user_bound = true;
+	sdp->bound_later = later;
 	if (addr->v4.sin_port)
 		sk->sk_userlocks |= SOCK_BINDPORT_LOCK;
 	if (!sdp_addr_any(addr))

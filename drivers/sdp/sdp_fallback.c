@@ -371,13 +371,14 @@ int sdp_fallback_prepare(struct sock *sk)
 }
 
 /*
- * The address that bind() gave, or that an SDP listener has got. @share: the
+ * The address that bind() gave, or that an SDP listener has got. @connect: the
  * device may have a TCP socket with it that is about to go.
  */
-static int sdp_fallback_bind(struct sock *sk, bool share)
+static int sdp_fallback_bind(struct sock *sk, bool connect)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
 	struct sock *tsk = sdp->tcp->sk;
+	union sdp_addr local = sdp->local;
 	struct sockaddr_storage ss;
 	unsigned char reuse;
 	int len, err;
@@ -385,9 +386,12 @@ static int sdp_fallback_bind(struct sock *sk, bool share)
 	if (inet_sk(tsk)->inet_num)
 		return 0;
 	reuse = tsk->sk_reuse;
-	if (share)
+	if (connect)
 		tsk->sk_reuse = SK_CAN_REUSE;
-	len = sdp_fallback_addr(sk, &sdp->local, &ss);
+	/* its port is one that rdma_cm chose for SDP alone, and TCP may not have it */
+	if (connect && sdp->bound_later)
+		local.v4.sin_port = 0;
+	len = sdp_fallback_addr(sk, &local, &ss);
 	err = kernel_bind(sdp->tcp, (struct sockaddr_unsized *)&ss, len);
 	tsk->sk_reuse = reuse;
 	return err;
@@ -473,14 +477,14 @@ static bool sdp_fallback_take_over(struct sock *sk, int error)
 /**
  * sdp_fallback_turn - make a socket that is not connected a TCP socket for good
  * @sk: SDP socket, locked, in state CLOSE, or in SYN_SENT without a connection
- * @share: a device may have its port a little longer
+ * @connect: for connect(); a device may have its port a little longer
  * @error: why, an errno; 0: the program requests it
  *
  * Context: process, that of the program.
  *
  * Return: 0 or a negative errno; -EOPNOTSUPP if it has no file, or a filter of packets.
  */
-int sdp_fallback_turn(struct sock *sk, bool share, int error)
+int sdp_fallback_turn(struct sock *sk, bool connect, int error)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
 	int err;
@@ -489,7 +493,7 @@ int sdp_fallback_turn(struct sock *sk, bool share, int error)
 		return -EOPNOTSUPP;
 	err = sdp_fallback_prepare(sk);
 	if (!err && sdp->user_bound)
-		err = sdp_fallback_bind(sk, share);
+		err = sdp_fallback_bind(sk, connect);
 	if (err)
 		return err;
 	if (error == -EALREADY)

@@ -11,7 +11,7 @@
 int sdp_fallback_prepare(struct sock *sk);
 int sdp_fallback_hold(struct sock *sk);
 void sdp_fallback_let_go(struct sock *sk);
-int sdp_fallback_turn(struct sock *sk, bool share, int error);
+int sdp_fallback_turn(struct sock *sk, bool connect, int error);
 bool sdp_fallback_recent(struct sock *sk, const union sdp_addr *dst);
 const char *sdp_fallback_reason_name(const struct sock *sk);
 bool sdp_fallback_instead(struct sock *sk, int error);

@@ -68,6 +68,7 @@ struct sdp_sock {
 	union sdp_addr peer;
 	bool v6;			/* made for IPv6 */
 	bool user_bound;		/* bind() gave address or port */
+	bool bound_later;		/* it left the port to connect() */
 
 	const struct cred *cred;	/* of the task that called connect();
 					 * lock_sock

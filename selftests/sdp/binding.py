@@ -19,7 +19,7 @@ import subprocess
 import sys
 
 CLONE_NEWNET = 0x40000000
-IP_FREEBIND = 15
+IP_FREEBIND, IP_BIND_ADDRESS_NO_PORT = 15, 24
 SOL_SDP, SDP_FALLBACK, FALLBACK_ONLY = 1027, 32, 2
 PATIENCE = 60 if os.path.exists("/proc/lockdep") else 15   # seconds
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -741,6 +741,27 @@ def both_connect_from_a_port():
     lsn = listener("10.0.0.2", port)
     sock = client("10.0.0.2", port, local=("10.0.0.1", own))
     return exchange(lsn, sock) + f" {sock.getsockname()[1] == own}"
+
+
+def tcp_server(addr, netns="b"):
+    lsn = plain_tcp(netns)
+    lsn.bind((addr, next(PORTS)))
+    lsn.listen(20)
+    return lsn
+
+
+@both
+def both_no_port_to_a_server_of_tcp():
+    """Half of the ports are TCP's already, which the RDMA CM does not know"""
+    told = []
+    lsn = tcp_server("10.0.0.2")
+    with few_ports("a", "10.0.0.1", set(FEW[::2])):
+        for _ in range(20):
+            with new("a", socket.AF_INET) as sock:
+                sock.setsockopt(socket.IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1)
+                sock.bind(("10.0.0.1", 0))
+                told.append(tried(sock.connect, lsn.getsockname()))
+    return ", ".join(f"{told.count(what)} {what}" for what in sorted(set(told)))
 
 
 @both

@@ -85,6 +85,8 @@ ktap_is "all cases ran" "$(wc -l </run/sdp)" "$(grep -c '^@case' "$PROG")"
 for ns in a b; do
 	"in_$ns" sysctl -qw net.sdp.port_offset=20257
 done
+# each connect() tries SDP
+in_a sysctl -qw net.sdp.fallback_memory=0
 cases /run/tcp both
 unset LIBSDP_ONLY
 cases /run/sdp both sdp-run
@@ -92,6 +94,7 @@ export LIBSDP_ONLY=1
 for ns in a b; do
 	"in_$ns" sysctl -qw net.sdp.port_offset=0
 done
+in_a sysctl -qw net.sdp.fallback_memory=10
 same
 ktap_is "all cases with SDP and TCP ran" "$(wc -l </run/sdp)" "$(grep -c '^@both' "$PROG")"
 killed b bind 1
