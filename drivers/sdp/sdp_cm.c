@@ -1350,7 +1350,7 @@ static int sdp_cm_bind_lo(struct sock *sk, struct sdp_conn *conn,
 	from.v4.sin_port = bound ? sdp_sk(sk)->local.v4.sin_port : port;
 	rdma_set_reuseaddr(conn->id, bound);
 	rdma_set_afonly(conn->id, 1);
-	return sdp_port_bind_lo(conn->id, sk, &from);
+	return sdp_port_bind_lo(conn->id, sk, &from, from.v4.sin_port);
 }
 
 /* @route: the local address of the route to @dst */
@@ -1382,7 +1382,7 @@ static int sdp_cm_new_id(struct sock *sk, struct sdp_conn *conn,
 	src.v4.sin_port = port ?: sdp->local.v4.sin_port;
 	rdma_set_reuseaddr(conn->id, !port);
 	rdma_set_afonly(conn->id, 1);
-	err = rdma_bind_addr(conn->id, &src.sa);
+	err = sdp_port_bind_id(conn->id, sk, &src, src.v4.sin_port);
 	return err == -ENODEV ? -EADDRNOTAVAIL : err;
 }
 
@@ -1631,7 +1631,7 @@ int sdp_cm_connect(struct sock *sk, const union sdp_addr *dst, long *timeo)
 	int err;
 
 	put_cred(sdp_sk(sk)->cred);
-	sdp_sk(sk)->cred = get_current_cred();
+	sdp_sk(sk)->cred = sdp_sock_port_cred(sk, sdp_sk(sk)->local.v4.sin_port);
 	SDP_INC_STATS(sock_net(sk), ACTIVE_OPENS);
 	err = sdp_cm_first_port(sk, &w);
 	while (err > 0)

@@ -380,6 +380,7 @@ static int sdp_fallback_bind(struct sock *sk, bool connect)
 	struct sock *tsk = sdp->tcp->sk;
 	union sdp_addr local = sdp->local;
 	struct sockaddr_storage ss;
+	const struct cred *old;
 	unsigned char reuse;
 	int len, err;
 
@@ -392,7 +393,9 @@ static int sdp_fallback_bind(struct sock *sk, bool connect)
 	if (connect && sdp->bound_later)
 		local.v4.sin_port = 0;
 	len = sdp_fallback_addr(sk, &local, &ss);
+	old = sdp_sock_use_port(sk, local.v4.sin_port);
 	err = kernel_bind(sdp->tcp, (struct sockaddr_unsized *)&ss, len);
+	sdp_sock_used_port(old);
 	tsk->sk_reuse = reuse;
 	return err;
 }

@@ -529,10 +529,32 @@ static int sdp_port_errno(const struct rdma_cm_id *id,
 }
 
 /**
+ * sdp_port_bind_id - bind a cm_id to an address of a device
+ * @id: cm_id, which is to be destroyed after an error
+ * @sk: its socket
+ * @addr: address, with the port of the device
+ * @port: port of the program, which may use it
+ *
+ * Context: process.
+ *
+ * Return: as rdma_bind_addr().
+ */
+int sdp_port_bind_id(struct rdma_cm_id *id, const struct sock *sk,
+		     union sdp_addr *addr, __be16 port)
+{
+	const struct cred *old = sdp_sock_use_port(sk, port);
+	int err = rdma_bind_addr(id, &addr->sa);
+
+	sdp_sock_used_port(old);
+	return err;
+}
+
+/**
  * sdp_port_bind_lo - bind a cm_id to a loopback address at the device on lo
  * @id: cm_id, which is to be destroyed after an error
  * @sk: its socket
- * @addr: loopback address
+ * @addr: loopback address, with the port of the device
+ * @port: port of the program, which may use it
  *
  * Context: process.
  *
@@ -540,7 +562,7 @@ static int sdp_port_errno(const struct rdma_cm_id *id,
  * rdma_stack_flip(); or an error of rdma_bind_addr().
  */
 int sdp_port_bind_lo(struct rdma_cm_id *id, const struct sock *sk,
-		     const union sdp_addr *addr)
+		     const union sdp_addr *addr, __be16 port)
 {
 	union sdp_addr alias = *addr;
 	int err;
@@ -549,7 +571,7 @@ int sdp_port_bind_lo(struct rdma_cm_id *id, const struct sock *sk,
 		return -ENODEV;
 	rdma_stack_flip(&alias.sa);
 	id->route.addr.dev_addr.bound_dev_if = LOOPBACK_IFINDEX;
-	err = rdma_bind_addr(id, &alias.sa);
+	err = sdp_port_bind_id(id, sk, &alias, port);
 	if (err)
 		return err;
 	/* devices of other drivers do not know the aliases */
@@ -581,8 +603,8 @@ static int sdp_port_add_id(struct sdp_port *port, struct sock *sk,
 	rdma_set_reuseaddr(id, 1);
 	rdma_set_afonly(id, 1);
 	mapped.v4.sin_port = sdp_port_map(port->net, addr->v4.sin_port);
-	err = lo ? sdp_port_bind_lo(id, sk, &mapped) :
-		   rdma_bind_addr(id, &mapped.sa);
+	err = lo ? sdp_port_bind_lo(id, sk, &mapped, addr->v4.sin_port) :
+		   sdp_port_bind_id(id, sk, &mapped, addr->v4.sin_port);
 	if (err) {
 		err = sdp_port_errno(id, addr, err);
 		rdma_destroy_id(id);
@@ -766,6 +788,19 @@ static int sdp_port_backlog(const struct sock *sk, int backlog)
 	return clamp(backlog, SDP_BACKLOG_MIN, SDP_BACKLOG_MAX);
 }
 
+/* An iWARP device gets the port of TCP only now. */
+static int sdp_port_listen_id(struct sdp_port *port, struct sock *sk, int i,
+			      int backlog)
+{
+	const struct cred *old = sdp_sock_use_port(sk, port->addr.v4.sin_port);
+	int err = rdma_listen(port->id[i], sdp_port_backlog(sk, backlog));
+
+	sdp_sock_used_port(old);
+	if (!err)
+		port->listening |= BIT(i);
+	return err;
+}
+
 /**
  * sdp_port_listen - let requests come in
  * @sk: socket, locked, bound
@@ -793,9 +828,7 @@ int sdp_port_listen(struct sock *sk, int backlog)
 		/* without a device on lo no peer can reach it */
 		if (sdp_addr_loopback(&port->addr) && !port->id[i]->device)
 			continue;
-		err = rdma_listen(port->id[i], sdp_port_backlog(sk, backlog));
-		if (!err)
-			port->listening |= BIT(i);
+		err = sdp_port_listen_id(port, sk, i, backlog);
 	}
 	sdp_port_unlock(port->net, port->addr.v4.sin_port);
 	return err == -EADDRNOTAVAIL ? -EADDRINUSE : err;

@@ -43,8 +43,10 @@ u16 sdp_port_next(struct sock *sk, struct sdp_port_walk *w);
 int sdp_port_next_free(struct sock *sk, struct sdp_port_walk *w);
 struct sock *sdp_port_pick(struct sdp_port *port, struct rdma_cm_id *id);
 void sdp_port_removal(struct sdp_port *port);
+int sdp_port_bind_id(struct rdma_cm_id *id, const struct sock *sk,
+		     union sdp_addr *addr, __be16 port);
 int sdp_port_bind_lo(struct rdma_cm_id *id, const struct sock *sk,
-		     const union sdp_addr *addr);
+		     const union sdp_addr *addr, __be16 port);
 int sdp_port_bind(struct sock *sk, const union sdp_addr *addr,
 		  rdma_cm_event_handler handler);
 int sdp_port_listen(struct sock *sk, int backlog);

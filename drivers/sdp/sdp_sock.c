@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The socket as an object: state, addresses, urgent mark, timer. Used by all
- * layers above; calls nothing of SDP but counters, tracepoints and sdp_netlink.c.
+ * The socket as an object: state, addresses, urgent mark, timer, the privilege for its
+ * port. Used by all layers above; calls nothing of SDP but counters, tracepoints and
+ * sdp_netlink.c.
  */
+#include <linux/cred.h>
 #include <linux/export.h>
 #include <linux/ipv6.h>
+#include <linux/user_namespace.h>
 #include <linux/workqueue.h>
+#include <net/ip.h>
 #include <net/ipv6.h>
 #include <net/sock.h>
 #include <rdma/rdma_stack_addr.h>
@@ -524,3 +528,73 @@ u32 sdp_sock_zcopy_threshold(const struct sock *sk)
 	return n ? max_t(u32, n, SDP_ZC_MIN) : 0;
 }
 EXPORT_SYMBOL_GPL(sdp_sock_zcopy_threshold);
+
+/* ---- privileged ports ---- */
+
+static bool sdp_port_privileged(struct net *net, __be16 port)
+{
+	u16 num = ntohs(port);
+
+	/* rdma_cm does not know net.ipv4.ip_unprivileged_port_start */
+	return num && (num < PROT_SOCK ||
+		       inet_port_requires_bind_service(net, num));
+}
+
+/**
+ * sdp_sock_port_cred - credentials of the caller for a port that is the socket's already
+ * @sk: SDP socket
+ * @port: port of the program that bind() has checked, or that the kernel chose; or 0
+ *
+ * rdma_cm, devices and TCP check the privilege when they get the port. That may be after
+ * bind(), and the program may have given up the privilege by then. rdma_cm wants it in the
+ * first user namespace. The rest of the credentials is the caller's, for BPF programs and
+ * the owner of a new socket. Capabilities of another user namespace would count in the
+ * first one, so they are left out.
+ *
+ * Context: process.
+ *
+ * Return: credentials, with a reference. Without memory they lack the privilege.
+ */
+const struct cred *sdp_sock_port_cred(const struct sock *sk, __be16 port)
+{
+	struct cred *new;
+
+	if (!sdp_port_privileged(sock_net(sk), port))
+		return get_current_cred();
+	new = prepare_creds();
+	if (!new)
+		return get_current_cred();
+	if (new->user_ns != &init_user_ns) {
+		put_user_ns(new->user_ns);
+		new->user_ns = get_user_ns(&init_user_ns);
+		cap_clear(new->cap_effective);
+	}
+	cap_raise(new->cap_effective, CAP_NET_BIND_SERVICE);
+	return new;
+}
+
+/**
+ * sdp_sock_use_port - begin to use sdp_sock_port_cred(), for one call
+ * @sk: SDP socket
+ * @port: as there
+ *
+ * Context: process.
+ *
+ * Return: the former credentials, for sdp_sock_used_port().
+ */
+const struct cred *sdp_sock_use_port(const struct sock *sk, __be16 port)
+{
+	return override_creds(sdp_sock_port_cred(sk, port));
+}
+
+/**
+ * sdp_sock_used_port - end that
+ * @old: result of sdp_sock_use_port()
+ */
+void sdp_sock_used_port(const struct cred *old)
+{
+	const struct cred *used = current_cred();
+
+	revert_creds(old);
+	put_cred(used);
+}

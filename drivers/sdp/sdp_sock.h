@@ -70,8 +70,8 @@ struct sdp_sock {
 	bool user_bound;		/* bind() gave address or port */
 	bool bound_later;		/* it left the port to connect() */
 
-	const struct cred *cred;	/* of the task that called connect();
-					 * lock_sock
+	const struct cred *cred;	/* of the task that called connect(), see
+					 * sdp_sock_port_cred(); lock_sock
 					 */
 
 	/* TCP beside SDP, sdp_fallback.c */
@@ -241,6 +241,9 @@ void sdp_sock_stop_timer(struct sock *sk);
 void sdp_sock_start_deadline(struct sock *sk, unsigned long delay);
 unsigned long sdp_sock_user_limit(const struct sock *sk);
 u32 sdp_sock_zcopy_threshold(const struct sock *sk);
+const struct cred *sdp_sock_port_cred(const struct sock *sk, __be16 port);
+const struct cred *sdp_sock_use_port(const struct sock *sk, __be16 port);
+void sdp_sock_used_port(const struct cred *old);
 bool sdp_addr_any(const union sdp_addr *a);
 bool sdp_addr_loopback(const union sdp_addr *addr);
 void sdp_addr_of_cm(const struct sockaddr_storage *addr, union sdp_addr *a);

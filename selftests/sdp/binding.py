@@ -24,6 +24,7 @@ SOL_SDP, SDP_FALLBACK, FALLBACK_ONLY = 1027, 32, 2
 PATIENCE = 60 if os.path.exists("/proc/lockdep") else 15   # seconds
 LIBC = ctypes.CDLL(None, use_errno=True)
 PORTS = itertools.count(int(sys.argv[1]))
+LOW_PORTS = itertools.count(900)
 CASES = []
 BOTH = []       # of sockets that listen for SDP and TCP
 
@@ -571,6 +572,86 @@ def port_connect_v6():
     return port_to_connect("fd00::2", "fd00::1")
 
 
+# ---- ports that want a privilege
+
+@contextlib.contextmanager
+def unprivileged():
+    os.seteuid(1000)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+def privileged_below(netns, port):
+    enter(netns)
+    with open("/proc/sys/net/ipv4/ip_unprivileged_port_start", "w", encoding="ascii") as file:
+        file.write(port)
+
+
+@contextlib.contextmanager
+def no_port_wants_it(netns):
+    privileged_below(netns, "0")
+    try:
+        yield
+    finally:
+        privileged_below(netns, "1024")
+
+
+def low_port(lsn, addr="10.0.0.1", netns="a"):
+    """bind() has the privilege, connect() does not"""
+    own = next(LOW_PORTS)
+    sock = new(netns, family_of(addr))
+    sock.bind((addr, own))
+    with unprivileged():
+        sock.connect(lsn.getsockname()[:2])
+    return exchange(lsn, sock) + f" {sock.getsockname()[1] == own}"
+
+
+@case
+def port_connect_after_privilege():
+    return low_port(listener("10.0.0.2", next(PORTS)))
+
+
+@case
+def port_connect_after_privilege_v6():
+    return low_port(listener("fd00::2", next(PORTS)), "fd00::1")
+
+
+@case
+def port_listen_after_privilege():
+    own = next(LOW_PORTS)
+    sock = new("b", socket.AF_INET)
+    sock.bind(("10.0.0.2", own))
+    with unprivileged():
+        sock.listen(5)
+    return exchange(sock, client("10.0.0.2", own))
+
+
+@case
+def port_without_privilege():
+    """None is wanted, at both ends"""
+    own, at = next(LOW_PORTS), next(LOW_PORTS)
+    lsn, sock = new("b", socket.AF_INET), new("a", socket.AF_INET)
+    with no_port_wants_it("a"), no_port_wants_it("b"):
+        with unprivileged():
+            lsn.bind(("10.0.0.2", at))
+            lsn.listen(5)
+            sock.bind(("10.0.0.1", own))
+            sock.connect(("10.0.0.2", at))
+    return exchange(lsn, sock) + f" {sock.getsockname()[1] == own}"
+
+
+@case
+def port_refused_without_privilege():
+    """Where one is wanted, also if another socket has that port"""
+    addr = "10.0.0.2", next(LOW_PORTS)
+    first, sock = new("b", socket.AF_INET), new("b", socket.AF_INET)
+    first.bind(addr)
+    with unprivileged():
+        return tried(sock.bind, addr)
+
+
 # ---- sockets of SDP and TCP at once
 
 def both(func):
@@ -743,11 +824,28 @@ def both_connect_from_a_port():
     return exchange(lsn, sock) + f" {sock.getsockname()[1] == own}"
 
 
+@both
+def both_connect_after_privilege():
+    return low_port(listener("10.0.0.2", next(PORTS)))
+
+
 def tcp_server(addr, netns="b"):
     lsn = plain_tcp(netns)
     lsn.bind((addr, next(PORTS)))
     lsn.listen(20)
     return lsn
+
+
+@both
+def both_connect_to_tcp_after_privilege():
+    """SDP is refused"""
+    return low_port(tcp_server("10.0.0.2"))
+
+
+@both
+def both_connect_by_tcp_after_privilege():
+    """No RDMA device has the address"""
+    return low_port(tcp_server("127.0.0.1", "a"), "127.0.0.1")
 
 
 @both
