@@ -921,20 +921,8 @@ static int sdp_set_socket(struct socket *sock, int optname, sockptr_t optval,
 
 /* ---- entry points ---- */
 
-/**
- * sdp_setsockopt() - set an option of any level
- * @sock: an SDP socket
- * @level: SOL_TCP, SOL_IP, SOL_IPV6 or SOL_SDP; SOL_SOCKET, if the core leaves
- *	   that to us
- * @optname: number of the option
- * @optval: value from the user or the kernel
- * @optlen: bytes at @optval
- *
- * Context: process; takes lock_sock.
- * Return: 0 or the errno that TCP has for the same call.
- */
-int sdp_setsockopt(struct socket *sock, int level, int optname,
-		   sockptr_t optval, unsigned int optlen)
+static int sdp_set_any(struct socket *sock, int level, int optname,
+		       sockptr_t optval, unsigned int optlen)
 {
 	struct sock *sk = sock->sk;
 
@@ -952,6 +940,52 @@ int sdp_setsockopt(struct socket *sock, int level, int optname,
 	default:
 		return -ENOPROTOOPT;
 	}
+}
+
+/*
+ * The TCP socket, if it has the file by now. TCP takes over under the lock, after it has
+ * copied the options, and some options are set without the lock: wait for that to end.
+ */
+static struct socket *sdp_set_missed(struct sock *sk)
+{
+	if (READ_ONCE(sdp_sk(sk)->fallback) &&
+	    (1 << inet_sk_state_load(sk)) & (TCPF_CLOSE | TCPF_SYN_SENT)) {
+		lock_sock(sk);
+		release_sock(sk);
+	}
+	return sdp_fallback_on(sk);
+}
+
+/**
+ * sdp_setsockopt() - set an option of any level
+ * @sock: an SDP socket
+ * @level: SOL_TCP, SOL_IP, SOL_IPV6 or SOL_SDP; SOL_SOCKET, if the core leaves
+ *	   that to us
+ * @optname: number of the option
+ * @optval: value from the user or the kernel
+ * @optlen: bytes at @optval
+ *
+ * If TCP takes over meanwhile, its socket gets the option as well: the program may not
+ * set it again.
+ *
+ * Context: process; takes lock_sock.
+ * Return: 0 or the errno that TCP has for the same call.
+ */
+int sdp_setsockopt(struct socket *sock, int level, int optname,
+		   sockptr_t optval, unsigned int optlen)
+{
+	int err = sdp_set_any(sock, level, optname, optval, optlen);
+	struct socket *tcp;
+
+	/* TCP does not know it, and SDP_FALLBACK may just have turned the socket */
+	if (level == SOL_SDP)
+		return err;
+	tcp = sdp_set_missed(sock->sk);
+	if (!tcp)
+		return err;
+	if (level == SOL_SOCKET)
+		return sock_setsockopt(tcp, level, optname, optval, optlen);
+	return tcp->ops->setsockopt(tcp, level, optname, optval, optlen);
 }
 
 /**

@@ -736,6 +736,47 @@ def moved_tcp(call):
             expect("what the other has got", second.recv(9), b"")
 
 
+def set_option(sock, level, option, value):
+    """As sock.setsockopt(), which lets no other thread run"""
+    value = ctypes.c_int(value)
+    if LIBC.setsockopt(sock.fileno(), level, option, ctypes.byref(value), 4):
+        raise OSError(ctypes.get_errno(), "setsockopt")
+
+
+def late_options(options):
+    with port_offset(20000), socket.socket() as sock, \
+            Hold("sdp_fallback_take_over", "kworker", asleep=1, ms=40000) as hold:
+        sock.setsockopt(SOL_SDP, SDP_FALLBACK, FALLBACK_TCP)
+        sock.setblocking(False)
+        expect("connect()", sock.connect_ex(("10.0.0.2", PORT)), errno.EINPROGRESS)
+        hold.wait()
+        threads = [Held(set_option, sock, *option) for option in options]
+        for thread in threads:
+            thread.start()
+        wait("they wait", lambda: all("lock_sock" in thread.stack() for thread in threads))
+        hold.go()
+        for thread in threads:
+            expect("setsockopt()", thread.end(), 0)
+        wait("it is TCP", lambda: sock.getsockopt(socket.SOL_SOCKET, socket.SO_PROTOCOL) ==
+             socket.IPPROTO_TCP)
+        expect("the options", [sock.getsockopt(*option[:2]) for option in options],
+               [value for _, _, value in options])
+
+
+def case_late_options():
+    """Options that are set while TCP takes over, and has copied the others, are TCP's"""
+    options = ((socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),
+               (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 77),
+               (socket.IPPROTO_IP, socket.IP_TTL, 33))
+    enter("b")
+    with socket.socket() as lsn:
+        lsn.setsockopt(SOL_SDP, SDP_FALLBACK, FALLBACK_ONLY)
+        lsn.bind(("10.0.0.2", PORT))
+        lsn.listen()
+        enter("a")
+        late_options(options)
+
+
 def case_accept_removal():
     """The device goes while a listener of both kinds waits for a connection: it continues with
     TCP, and accept() says that the program may try again"""

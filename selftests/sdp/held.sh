@@ -61,7 +61,7 @@ both net.sdp.resolve_timeout=60000
 over "shared link" absent_send absent_recv killed_send moved_send moved_recv moved_splice moved_lend
 over "shared link" whole_send whole_send_shutdown whole_send_removal no_pressure
 over "shared link" whole_recv whole_recv_signal whole_recv_nowait whole_recv_removal deaf_memory
-over "shared link" moved_tcp_send moved_tcp_recv moved_connect connect_signal
+over "shared link" moved_tcp_send moved_tcp_recv moved_connect connect_signal late_options
 over "shared link" no_notice lost_fin tcp_fails accept_removal old_removal close_wait other_request
 both net.sdp.shared_link=0
 over verbs absent_send absent_zerocopy absent_recv killed_send moved_send moved_recv
