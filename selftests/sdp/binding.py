@@ -18,7 +18,7 @@ import struct
 import subprocess
 import sys
 
-CLONE_NEWNET = 0x40000000
+CLONE_NEWNET, CLONE_NEWUSER = 0x40000000, 0x10000000
 IP_FREEBIND, IP_BIND_ADDRESS_NO_PORT = 15, 24
 SOL_SDP, SDP_FALLBACK, FALLBACK_ONLY = 1027, 32, 2
 PATIENCE = 60 if os.path.exists("/proc/lockdep") else 15   # seconds
@@ -616,6 +616,37 @@ def port_connect_after_privilege():
 @case
 def port_connect_after_privilege_v6():
     return low_port(listener("fd00::2", next(PORTS)), "fd00::1")
+
+
+def answer(call):
+    """Of a process of its own"""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        os.write(writer, call().encode())
+        os._exit(0)
+    os.close(writer)
+    with open(reader, encoding="ascii") as told:
+        text = told.read()
+    os.waitpid(child, 0)
+    return text
+
+
+def from_user_namespace(lsn):
+    """The program keeps its port, and the privilege is for that alone"""
+    sock, other = new("a", socket.AF_INET), new("a", socket.AF_INET)
+    sock.bind(("10.0.0.1", next(LOW_PORTS)))
+    if LIBC.unshare(CLONE_NEWUSER):
+        return "no user namespace"
+    return tried(sock.connect, lsn.getsockname()) + ", " + \
+        tried(other.bind, ("10.0.0.1", next(LOW_PORTS)))
+
+
+@case
+def port_connect_from_user_namespace():
+    """Its capabilities are none for the network namespace"""
+    lsn = listener("10.0.0.2", next(PORTS))
+    return answer(lambda: from_user_namespace(lsn))
 
 
 @case

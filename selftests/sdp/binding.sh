@@ -119,7 +119,7 @@ if dev_up siw siw; then
 	cases /run/tcp port_connect
 	cases /run/sdp port_connect sdp-run -o
 	same "siw: "
-	ktap_is "siw: all cases ran" "$(wc -l </run/sdp)" 4
+	ktap_is "siw: all cases ran" "$(wc -l </run/sdp)" 5
 else
 	ktap_skip siw "no such device"
 fi
