@@ -8,10 +8,12 @@ set -euo pipefail
 # shellcheck source=scripts/help.sh
 . "$(dirname "${BASH_SOURCE[0]}")/help.sh"
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-# shellcheck source=dkms.conf
-. "$here/../dkms.conf"
-module=$PACKAGE_NAME/$PACKAGE_VERSION
-dir=/usr/src/$PACKAGE_NAME-$PACKAGE_VERSION
+# value NAME: of dkms.conf, which is no script for a shell: it has variables of dkms(8)
+value() { sed -n "s/^$1=//p" "$here/../dkms.conf" | tr -d '"'; }
+name=$(value PACKAGE_NAME)
+version=$(value PACKAGE_VERSION)
+module=$name/$version
+dir=/usr/src/$name-$version
 
 if ! command -v dkms >/dev/null; then
 	echo "install-dkms.sh: there is no dkms: install the package dkms" >&2

@@ -182,4 +182,23 @@ check "the modules are installed" modules_in "$WORK/lib/$release/updates/dkms"
 check "the modules can be loaded" loads "$WORK/lib/$release/updates/dkms"
 check "dkms remove succeeds" run_dkms remove --no-depmod "iwarp-sdp/$version" --all
 check "no file is left" status_is ""
+
+# by_make TARGET: with directories of our own in the place of those that DKMS has, and no
+# kernel to build for
+by_make() {
+	# shellcheck disable=SC2016 # expanded there
+	unshare --mount sh -c 'mount --bind "$1/dkms" /var/lib/dkms &&
+		mount --bind "$1/usr-src" /usr/src &&
+		mount -t tmpfs none /lib/modules && make "$2"' sh "$WORK" "$1"
+}
+
+sources() { [ "$(ls "$WORK/usr-src")" = "$1" ]; }
+
+check "make install-dkms succeeds" by_make install-dkms
+check "dkms shows the modules as added" status_is added
+check "make install-dkms gives DKMS the sources" sources "iwarp-sdp-$version"
+check "make install-dkms takes the place of an earlier one" by_make install-dkms
+check "make uninstall-dkms succeeds" by_make uninstall-dkms
+check "make uninstall-dkms leaves nothing in DKMS" status_is ""
+check "make uninstall-dkms leaves no sources" sources ""
 tap_done
