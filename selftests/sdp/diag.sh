@@ -210,6 +210,22 @@ pty.spawn(sys.argv[1:])' sdpstat -w -i 0.1 -c 2 </dev/null
 ktap_is "-w has a heading in bold on a terminal, once a listing" \
 	"$(terminal | grep -c $'\033\\[1mState.*\033\\[0m')" 2
 ktap_is "-w has no colours with NO_COLOR" "$(terminal NO_COLOR=1 | grep -c $'\033\\[1m')" 0
+start_bg b sdp-run -o python3 -c 'import socket, time
+all = [socket.create_server(("10.0.0.2", 7400 + i)) for i in range(20)]
+time.sleep(1000)'
+wait_for 20 listens 7419
+# a terminal of 24 lines with 80 columns; rows are wider with -e
+# shellcheck disable=SC2016 # expanded there
+in_b env TERM=dumb python3 -c 'import pty, sys
+pty.spawn(["sh", "-c", "stty rows 24 cols 80; exec sdpstat $*", "sh"] + sys.argv[1:])' \
+	-w -a -e -c 1 </dev/null | tr -d '\r' |
+	sed -E $'s/\033\\[[0-9;]*[A-Za-z]//g; s/\t/        /' >"$BG_LOG.screen"
+ktap_is "-w shows as many sockets as a terminal has room for, longer rows being wrapped" \
+	"$(awk '/^LISTEN/ { rows++ } { lines += int((length + 79) / 80) }
+		END { print (rows < 5 ? "few" : "several"), (lines > 23 ? lines " lines" : "in room") }' \
+		"$BG_LOG.screen")" "several in room"
+rm "$BG_LOG.screen"
+stop_bg "$BG_PID"
 ktap_is "-w writes rates from the second listing on" \
 	"$(in_b sdpstat -w -i 0.1 -c 2 | grep -c 'Send/s')" 1
 ktap_is "OpenMetrics has each counter once" "$(in_a sdpstat -M | grep -vc '^#')" \

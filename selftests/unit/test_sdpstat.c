@@ -310,6 +310,54 @@ static void test_colours(void)
 	CHECK(!strchr(out, '\033'));
 }
 
+/* Lines that a terminal of 80 columns shows of it, without colours and tabs */
+static unsigned int terminal_lines(char *out)
+{
+	unsigned int lines = 0;
+
+	for (char *line = strtok(out, "\n"); line; line = strtok(NULL, "\n"))
+		lines += (strlen(line) + 79) / 80;
+	return lines;
+}
+
+/* Rows with rates are wider than the terminal: the headings stay, and the busiest first */
+static void test_screen(void)
+{
+	struct sock_info now[40];
+	const struct sock_list list = { .v = now, .n = ARRAY_SIZE(now) };
+	const struct sock_list old = { 0 };
+	struct options o = { .watch = true, .lines = 23, .line_columns = 80 };
+	char out[10000];
+
+	for (size_t i = 0; i < ARRAY_SIZE(now); i++) {
+		now[i] = (struct sock_info){
+			.family = AF_INET,
+			.state = STATE_ESTABLISHED,
+			.src = { 192, 168, 100, 100 },
+			.dst = { 192, 168, 100, 101 },
+			.sport = 40000 + i,
+			.dport = 50000 + i,
+			.device = "hyb_eth0",
+			.flow_control = "transport",
+		};
+		now[i].stats[SDP_DIAG_STATS_TX_BYTES] = 1000 * i;
+	}
+	capture(&list, &old, &o, out, sizeof(out));
+	CHECK(!strncmp(out, "State", 5));
+	CHECK(strstr(out, ":40039 ") && !strstr(out, ":40000 "));
+	CHECK(terminal_lines(out) == 22);
+	/* now each row takes one line */
+	o.line_columns = 160;
+	capture(&list, &old, &o, out, sizeof(out));
+	CHECK(strstr(out, ":40018 ") && !strstr(out, ":40017 "));
+	o.lines = 1;
+	capture(&list, &old, &o, out, sizeof(out));
+	CHECK(strstr(out, ":40039 ") && !strstr(out, ":40038 "));
+	o.lines = 0;
+	capture(&list, &old, &o, out, sizeof(out));
+	CHECK(strstr(out, ":40000 "));
+}
+
 /* That of an address has as many letters as there may be */
 int getnameinfo(const struct sockaddr *sa, socklen_t len, char *host,
 		socklen_t hostlen, char *serv, socklen_t servlen, int flags)
@@ -395,6 +443,7 @@ static const struct unit_test tests[] = {
 	{ "filters", test_filters },
 	{ "width of the table", test_width },
 	{ "colours", test_colours },
+	{ "a terminal with less room than sockets", test_screen },
 	{ "names that are too long", test_long_name },
 	{ "rates of sockets in another order", test_rates },
 	{ "advice", test_advice },

@@ -462,14 +462,14 @@ static bool has_colours(void)
 /* In place of the last listing, as much as there is room for */
 static void begin_screen(struct options *o)
 {
-	bool two = (o->extended || o->tcp) && !o->one_line;
 	struct winsize size;
 
 	if (!o->watch || o->json || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size))
 		return;
 	fputs("\033[H\033[J", stdout);
-	/* one for the headings, one for the cursor */
-	o->rows = size.ws_row > 3 ? (size.ws_row - 2) / (two ? 2 : 1) : 1;
+	/* one for the cursor; a terminal that does not know its size says 0 */
+	o->lines = size.ws_row > 1 ? size.ws_row - 1 : 0;
+	o->line_columns = size.ws_col ? size.ws_col : 80;
 	o->colours = has_colours();
 }
 

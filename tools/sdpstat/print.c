@@ -130,7 +130,7 @@ static void endpoint_text(char *buf, size_t len, const struct sock_info *s,
  * A process chooses its name, and a user that of a control group: what a terminal obeys, and
  * what looks like the end of the name, is not shown. C1 controls are two bytes of UTF-8.
  */
-static void name_text(const char *s)
+static void name_text(FILE *f, const char *s)
 {
 	int n;
 
@@ -140,28 +140,29 @@ static void name_text(const char *s)
 		n = utf8_length(c);
 		if (!n || *c < 0x20 || *c == 0x7f || *c == '"' ||
 		    (*c == 0xc2 && c[1] < 0xa0))
-			putchar('?');
+			putc('?', f);
 		else
-			fwrite(s, 1, n, stdout);
+			fwrite(s, 1, n, f);
 	}
 }
 
 /* As ss -Z and -z do */
-static void context_text(const struct process *p)
+static void context_text(FILE *f, const struct process *p)
 {
 	char label[256];
 
 	if (process_context(p, false, label, sizeof(label))) {
-		fputs(",proc_ctx=", stdout);
-		name_text(label);
+		fputs(",proc_ctx=", f);
+		name_text(f, label);
 	}
 	if (process_context(p, true, label, sizeof(label))) {
-		fputs(",sock_ctx=", stdout);
-		name_text(label);
+		fputs(",sock_ctx=", f);
+		name_text(f, label);
 	}
 }
 
-static void processes_text(const struct sock_info *s, const struct options *o)
+static void processes_text(FILE *f, const struct sock_info *s,
+			   const struct options *o)
 {
 	const struct process *p;
 	size_t n, i;
@@ -169,76 +170,78 @@ static void processes_text(const struct sock_info *s, const struct options *o)
 	p = processes_of(s->inode, &n);
 	if (!s->inode || !n)
 		return;
-	printf(" users:(");
+	fprintf(f, " users:(");
 	for (i = 0; i < n; i++) {
-		printf("%s(\"", i ? "," : "");
-		name_text(p[i].name);
-		printf("\",pid=%d", p[i].pid);
+		fprintf(f, "%s(\"", i ? "," : "");
+		name_text(f, p[i].name);
+		fprintf(f, "\",pid=%d", p[i].pid);
 		if (o->threads)
-			printf(",tid=%d", p[i].tid);
-		printf(",fd=%d", p[i].fd);
+			fprintf(f, ",tid=%d", p[i].tid);
+		fprintf(f, ",fd=%d", p[i].fd);
 		if (o->context)
-			context_text(&p[i]);
-		putchar(')');
+			context_text(f, &p[i]);
+		putc(')', f);
 	}
-	printf(")");
+	fprintf(f, ")");
 }
 
-static void extended_rest(const struct sock_info *s)
+static void extended_rest(FILE *f, const struct sock_info *s)
 {
 	unsigned int i;
 
 	if (s->shutdown)
-		printf(" shutdown:%s%s", s->shutdown & 1 ? "r" : "",
-		       s->shutdown & 2 ? "w" : "");
+		fprintf(f, " shutdown:%s%s", s->shutdown & 1 ? "r" : "",
+			s->shutdown & 2 ? "w" : "");
 	if (s->has_tos)
-		printf(" tos:%#x", s->tos);
+		fprintf(f, " tos:%#x", s->tos);
 	if (s->has_tclass)
-		printf(" tclass:%#x", s->tclass);
+		fprintf(f, " tclass:%#x", s->tclass);
 	if (s->has_mark && s->mark)
-		printf(" mark:%#x", s->mark);
+		fprintf(f, " mark:%#x", s->mark);
 	if (s->has_conn) {
-		printf(" link:%s", s->link);
+		fprintf(f, " link:%s", s->link);
 		if (s->link_reason[0])
-			printf("(%s)", s->link_reason);
+			fprintf(f, "(%s)", s->link_reason);
 		if (s->fc_reason[0])
-			printf(" fc_reason:%s", s->fc_reason);
+			fprintf(f, " fc_reason:%s", s->fc_reason);
 		if (s->zcopy_reason[0])
-			printf(" zcopy_reason:%s", s->zcopy_reason);
+			fprintf(f, " zcopy_reason:%s", s->zcopy_reason);
 		for (i = 0; i < ARRAY_SIZE(conn_fields); i++)
-			printf(" %s:%u", conn_fields[i].name,
-			       s->conn[conn_fields[i].attr]);
+			fprintf(f, " %s:%u", conn_fields[i].name,
+				s->conn[conn_fields[i].attr]);
 	}
 	if (s->has_stats)
 		for (i = 0; i < ARRAY_SIZE(stats_fields); i++)
-			printf(" %s:%llu", stats_fields[i].name,
-			       (unsigned long long)
-				       s->stats[stats_fields[i].attr]);
+			fprintf(f, " %s:%llu", stats_fields[i].name,
+				(unsigned long long)
+					s->stats[stats_fields[i].attr]);
 	if (s->nmem) {
-		printf(" mem:(");
+		fprintf(f, " mem:(");
 		for (i = 0; i < s->nmem && mem_name(i); i++)
-			printf("%s%s:%u", i ? "," : "", mem_name(i), s->mem[i]);
-		printf(")");
+			fprintf(f, "%s%s:%u", i ? "," : "", mem_name(i),
+				s->mem[i]);
+		fprintf(f, ")");
 	}
 }
 
-static void extended_text(const struct sock_info *s, bool one_line)
+static void extended_text(FILE *f, const struct sock_info *s, bool one_line)
 {
 	char path[512];
 
-	printf(one_line ? " uid:%u ino:%u sk:%llx" :
-			  "\n\t uid:%u ino:%u sk:%llx",
-	       s->uid, s->inode, (unsigned long long)s->cookie);
-	extended_rest(s);
+	fprintf(f,
+		one_line ? " uid:%u ino:%u sk:%llx" :
+			   "\n\t uid:%u ino:%u sk:%llx",
+		s->uid, s->inode, (unsigned long long)s->cookie);
+	extended_rest(f, s);
 	if (s->cgroup) {
 		cgroup_path(path, sizeof(path), s->cgroup);
-		fputs(" cgroup:", stdout);
-		name_text(path);
+		fputs(" cgroup:", f);
+		name_text(f, path);
 	}
 }
 
 /* As ss does */
-static void bit_rate(const char *name, double bytes)
+static void bit_rate(FILE *f, const char *name, double bytes)
 {
 	static const char units[] = " KMGT";
 	double v = bytes * 8;
@@ -250,7 +253,7 @@ static void bit_rate(const char *name, double bytes)
 		v /= 1000;
 		u++;
 	}
-	printf(" %s %.3g%.*sbps", name, v, u > 0, &units[u]);
+	fprintf(f, " %s %.3g%.*sbps", name, v, u > 0, &units[u]);
 }
 
 /* The names of ss; NULL: there is none */
@@ -262,31 +265,32 @@ static const char *timer_name(const struct tcp_timer *t)
 	return t->what < ARRAY_SIZE(names) ? names[t->what] : "unknown";
 }
 
-static void tcp_text(const struct sock_info *s)
+static void tcp_text(FILE *f, const struct sock_info *s)
 {
 	const struct tcp_info *t = &s->tcp;
 
 	if (!s->has_tcp)
 		return;
-	printf(" tcp:(rtt:%g/%g", t->tcpi_rtt / 1e3, t->tcpi_rttvar / 1e3);
+	fprintf(f, " tcp:(rtt:%g/%g", t->tcpi_rtt / 1e3, t->tcpi_rttvar / 1e3);
 	if (t->tcpi_min_rtt && t->tcpi_min_rtt != ~0U)
-		printf(" minrtt:%g", t->tcpi_min_rtt / 1e3);
-	printf(" rto:%g mss:%u cwnd:%u", t->tcpi_rto / 1e3, t->tcpi_snd_mss,
-	       t->tcpi_snd_cwnd);
+		fprintf(f, " minrtt:%g", t->tcpi_min_rtt / 1e3);
+	fprintf(f, " rto:%g mss:%u cwnd:%u", t->tcpi_rto / 1e3, t->tcpi_snd_mss,
+		t->tcpi_snd_cwnd);
 	if (t->tcpi_snd_ssthresh < NO_SSTHRESH)
-		printf(" ssthresh:%u", t->tcpi_snd_ssthresh);
-	printf(" unacked:%u lost:%u retrans:%u/%u", t->tcpi_unacked,
-	       t->tcpi_lost, t->tcpi_retrans, t->tcpi_total_retrans);
+		fprintf(f, " ssthresh:%u", t->tcpi_snd_ssthresh);
+	fprintf(f, " unacked:%u lost:%u retrans:%u/%u", t->tcpi_unacked,
+		t->tcpi_lost, t->tcpi_retrans, t->tcpi_total_retrans);
 	if (t->tcpi_rtt)
-		bit_rate("send", t->tcpi_snd_mss * 1e6 * t->tcpi_snd_cwnd /
-					 t->tcpi_rtt);
+		bit_rate(f, "send",
+			 t->tcpi_snd_mss * 1e6 * t->tcpi_snd_cwnd /
+				 t->tcpi_rtt);
 	if (t->tcpi_pacing_rate != ~0ULL)
-		bit_rate("pacing_rate", t->tcpi_pacing_rate);
-	bit_rate("delivery_rate", t->tcpi_delivery_rate);
+		bit_rate(f, "pacing_rate", t->tcpi_pacing_rate);
+	bit_rate(f, "delivery_rate", t->tcpi_delivery_rate);
 	if (timer_name(&s->timer))
-		printf(" timer:(%s,%gsec,%u)", timer_name(&s->timer),
-		       s->timer.expires_ms / 1e3, s->timer.retrans);
-	putchar(')');
+		fprintf(f, " timer:(%s,%gsec,%u)", timer_name(&s->timer),
+			s->timer.expires_ms / 1e3, s->timer.retrans);
+	putc(')', f);
 }
 
 static void tcp_json(struct json *j, const struct sock_info *s)
@@ -410,8 +414,8 @@ static int by_rate(const void *a, const void *b)
 	return x->s < y->s ? -1 : x->s > y->s;
 }
 
-static void row_print(const char *const cell[COLUMNS], const int *width,
-		      unsigned int columns)
+static void row_print(FILE *f, const char *const cell[COLUMNS],
+		      const int *width, unsigned int columns)
 {
 	unsigned int i;
 
@@ -421,12 +425,12 @@ static void row_print(const char *const cell[COLUMNS], const int *width,
 		if (!width[i])
 			continue;
 		if (i)
-			putchar(' ');
+			putc(' ', f);
 		/* nothing after the last one */
 		if (left && i + 1 == columns)
-			fputs(cell[i], stdout);
+			fputs(cell[i], f);
 		else
-			printf("%*s", left ? -width[i] : width[i], cell[i]);
+			fprintf(f, "%*s", left ? -width[i] : width[i], cell[i]);
 	}
 }
 
@@ -449,22 +453,27 @@ static void widths(const struct row *rows, size_t n, int width[COLUMNS])
 #define GREEN "32"
 #define YELLOW "33"
 
-static void colour(const struct options *o, const char *code)
+static void colour(FILE *f, const struct options *o, const char *code)
 {
 	if (o->colours && code)
-		printf("\033[%sm", code);
+		fprintf(f, "\033[%sm", code);
 }
 
-static void heading(const struct options *o, const int *width,
-		    unsigned int columns)
+/* A listing, and what it takes of the lines of a terminal */
+struct table {
+	const struct options *o;
+	int width[COLUMNS];
+	unsigned int columns;
+	unsigned int used;
+};
+
+static void heading(FILE *f, const struct table *t)
 {
-	if (o->no_header)
-		return;
-	colour(o, BOLD);
-	row_print(headings, width, columns);
-	fputs(o->processes ? " Process" : "", stdout);
-	colour(o, PLAIN);
-	putchar('\n');
+	colour(f, t->o, BOLD);
+	row_print(f, headings, t->width, t->columns);
+	fputs(t->o->processes ? " Process" : "", f);
+	colour(f, t->o, PLAIN);
+	putc('\n', f);
 }
 
 /* Sockets that have become TCP's, and those that move data */
@@ -475,14 +484,95 @@ static const char *colour_of(const struct row *r)
 	return r->moved > 0 ? GREEN : NULL;
 }
 
-/* As wide as what is in it: a connection of IPv4 takes less than 80 columns. */
-void sockets_print(const struct sock_list *list, const struct sock_list *old,
-		   double seconds, const struct options *o)
+static void socket_text(FILE *f, const struct table *t, const struct row *r)
 {
-	unsigned int columns = old ? COLUMNS : SEND, c;
-	struct row *rows = xrealloc(NULL, list->n + 1, sizeof(*rows));
+	const struct options *o = t->o;
 	const char *cell[COLUMNS];
-	int width[COLUMNS];
+	unsigned int c;
+
+	for (c = 0; c < COLUMNS; c++)
+		cell[c] = r->cell[c];
+	colour(f, o, colour_of(r));
+	row_print(f, cell, t->width, t->columns);
+	colour(f, o, PLAIN);
+	if (o->processes)
+		processes_text(f, r->s, o);
+	if (o->extended)
+		extended_text(f, r->s, o->one_line);
+	else if (r->s->has_tcp && !o->one_line)
+		fputs("\n\t", f);
+	tcp_text(f, r->s);
+	putc('\n', f);
+}
+
+/* Columns that a terminal has for the byte: one of a character of three bytes may be wide */
+static unsigned int columns_of(unsigned char c, unsigned int column)
+{
+	if (c == '\t')
+		return 8 - column % 8;
+	if (c >= 0x80 && c < 0xc0)
+		return 0;
+	return c >= 0xe0 ? 2 : 1;
+}
+
+/* Lines that the text takes of a terminal with so many columns, which wraps what is longer */
+static unsigned int height(const char *text, unsigned int columns)
+{
+	unsigned int lines = 0, column = 0, wide;
+
+	for (; *text; text++) {
+		if (*text == '\n') {
+			lines++;
+			column = 0;
+			continue;
+		}
+		if (*text == '\033') {
+			/* a colour */
+			text += strcspn(text, "m");
+			if (!*text)
+				break;
+			continue;
+		}
+		wide = columns_of(*text, column);
+		if (column + wide > columns) {
+			lines++;
+			column = 0;
+		}
+		column += wide;
+	}
+	return lines;
+}
+
+/* A row, or NULL for the headings, unless there is no room for it. False: there is none. */
+static bool show(struct table *t, const struct row *r, bool always)
+{
+	char *text = NULL;
+	size_t len = 0;
+	bool fits;
+	FILE *f;
+
+	f = open_memstream(&text, &len);
+	if (!f)
+		die("out of memory");
+	if (r)
+		socket_text(f, t, r);
+	else
+		heading(f, t);
+	if (fclose(f))
+		die("out of memory");
+	t->used += t->o->lines ? height(text, t->o->line_columns) : 0;
+	fits = always || t->used <= t->o->lines;
+	if (fits)
+		fwrite(text, 1, len, stdout);
+	free(text);
+	return fits;
+}
+
+static struct row *rows_of(const struct sock_list *list,
+			   const struct sock_list *old, double seconds,
+			   const struct options *o)
+{
+	struct row *rows = xrealloc(NULL, list->n + 1, sizeof(*rows));
 	size_t i;
 
 	memset(rows, 0, (list->n + 1) * sizeof(*rows));
@@ -490,27 +580,30 @@ void sockets_print(const struct sock_list *list, const struct sock_list *old,
 		rows[i].s = &list->v[i];
 		row_fill(&rows[i], old, seconds, o);
 	}
-	widths(rows, list->n, width);
-	if (o->no_queues)
-		width[RECV_Q] = width[SEND_Q] = 0;
 	if (o->watch)
 		qsort(rows, list->n, sizeof(*rows), by_rate);
-	heading(o, width, columns);
-	for (i = 0; i < list->n && (!o->rows || i < o->rows); i++) {
-		for (c = 0; c < COLUMNS; c++)
-			cell[c] = rows[i].cell[c];
-		colour(o, colour_of(&rows[i]));
-		row_print(cell, width, columns);
-		colour(o, PLAIN);
-		if (o->processes)
-			processes_text(rows[i].s, o);
-		if (o->extended)
-			extended_text(rows[i].s, o->one_line);
-		else if (rows[i].s->has_tcp && !o->one_line)
-			fputs("\n\t", stdout);
-		tcp_text(rows[i].s);
-		putchar('\n');
-	}
+	return rows;
+}
+
+/*
+ * As wide as what is in it: a connection of IPv4 takes less than 80 columns, without rates.
+ * On a terminal the headings and the first socket are shown at least.
+ */
+void sockets_print(const struct sock_list *list, const struct sock_list *old,
+		   double seconds, const struct options *o)
+{
+	struct table t = { .o = o, .columns = old ? COLUMNS : SEND };
+	struct row *rows = rows_of(list, old, seconds, o);
+	size_t i;
+
+	widths(rows, list->n, t.width);
+	if (o->no_queues)
+		t.width[RECV_Q] = t.width[SEND_Q] = 0;
+	if (!o->no_header)
+		show(&t, NULL, true);
+	for (i = 0; i < list->n; i++)
+		if (!show(&t, &rows[i], !o->lines || !i))
+			break;
 	free(rows);
 	fflush(stdout);
 }
