@@ -206,6 +206,8 @@ for command in "setup va" "undo va" "trust on"; do
 	ktap_is "sdpctl $command, as a user" "$(as_user sdpctl $command)" \
 		"sdpctl: ${command% *} needs root"
 done
+ktap_is "sdpstat -N, as a user, of a process of root" "$(as_user sdpstat -N $$)" \
+	"sdpstat: cannot open the network namespace of $$: Permission denied"
 start_bg b sdpbench -s -t tcp -p 7470
 wait_for 20 said "tcp server on port" || ktap_fail "sdpbench -s starts" "$(cat "$BG_LOG")"
 ktap_is "sdpbench --first, as a user" "$(as_user sdpbench -t tcp --first -p 7470 10.0.0.2)" \

@@ -127,9 +127,12 @@ static void enter_namespace(const char *name)
 						    "/proc/%s/ns/net",
 		 name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || strstr(name, ".."))
+	if ((fd < 0 && errno == ENOENT) || strstr(name, ".."))
 		die("there is no network namespace %s: 'ip netns' lists those that have names",
 		    name);
+	if (fd < 0)
+		die("cannot open the network namespace of %s: %s", name,
+		    strerror(errno));
 	if (setns(fd, CLONE_NEWNET))
 		die("cannot go to the network namespace %s: %s", name,
 		    strerror(errno));
