@@ -39,6 +39,10 @@ mistakes() {
 125	sdp-run -w client redis server:1	not ADDRESS:PORT, in numbers
 2	sdpstat --foo	See 'sdpstat --help'
 2	sdpstat chek 1.2.3.4:5	no command (advise, check, stack)
+2	sdpstat -j stack	'stack' stands before its options: sdpstat stack [OPTION]... [DEV [QPN]]
+2	sdpstat -j check	'check' stands before its options: sdpstat check [OPTION]... HOST:PORT
+2	sdpstat -t check 10.0.0.2:1	'check' stands before its options
+2	sdpstat -j advise	'advise' stands before its options: sdpstat advise [-j]
 2	sdpstat state open	established, listening, connected
 2	sdpstat -i never	number of seconds (0.01 to 86400)
 2	sdpstat -s dport = :1	counters are not of one socket

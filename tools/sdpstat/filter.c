@@ -229,12 +229,35 @@ static void __attribute__((noreturn)) unfinished(void)
 
 static bool is_state(const char *s, uint32_t *states);
 
+/* main() has those that stand first */
+static void refuse_command(const char *s)
+{
+	static const struct {
+		const char *name;
+		const char *use;
+	} commands[] = {
+		{ "advise", "[-j]" },
+		{ "check", "[OPTION]... HOST:PORT" },
+		{ "stack", "[OPTION]... [DEV [QPN]]" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+		if (strcmp(s, commands[i].name))
+			continue;
+		fprintf(stderr,
+			"sdpstat: '%s' stands before its options: sdpstat %s %s\n",
+			s, s, commands[i].use);
+		exit(2);
+	}
+}
+
 /* A word that begins no test: the most likely of what was meant */
 static void __attribute__((noreturn)) no_test(const char *s)
 {
 	uint8_t addr[16];
 	uint32_t states;
 
+	refuse_command(s);
 	if (is_state(s, &states))
 		bad_use(s, "a state: put 'state' before it");
 	/* of IPv4 perhaps with a prefix or a port */
