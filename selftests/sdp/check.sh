@@ -55,7 +55,10 @@ answer 0 route ok "^by va, from 10.0.0.1" '[::ffff:10.0.0.2]:7001'
 answer 1 connect fail "no SDP listener at port 7009" 10.0.0.2:7009
 advised 10.0.0.2:7009
 answer 1 connect fail "no answer|refuses" -t 1 10.0.0.2:7003
-answer 1 tcp note "^TCP connects" -t 1 10.0.0.2:7003
+answer 1 tcp note "^TCP connects$" -t 1 10.0.0.2:7003
+in_a sysctl -qw net.sdp.fallback=0
+answer 1 tcp note "^TCP connects, but net.sdp.fallback is 0" -t 1 10.0.0.2:7003
+in_a sysctl -qw net.sdp.fallback=1
 answer 1 route fail "no route" 10.200.0.1:1
 advised 10.200.0.1:1
 answer 1 address fail "no.such.host" no.such.host:1

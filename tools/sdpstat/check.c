@@ -426,12 +426,29 @@ static void step_connect(struct check *c)
 	close(fd);
 }
 
+static bool fallback_is_off(void)
+{
+	FILE *f = fopen("/proc/sys/net/sdp/fallback", "re");
+	int on = 1;
+
+	if (!f)
+		return false;
+	if (fscanf(f, "%d", &on) != 1)
+		on = 1;
+	fclose(f);
+	return !on;
+}
+
 /* It will not be SDP: what would a program with the rule "both" get? */
 static void step_tcp(struct check *c)
 {
 	int err = try_tcp(c, port_of(&c->to));
 
-	if (!err)
+	if (!err && fallback_is_off())
+		step(c, "tcp", NOTE,
+		     "with net.sdp.fallback 0 and the rule 'both' (libsdp.conf) programs do not get that",
+		     "TCP connects, but net.sdp.fallback is 0");
+	else if (!err)
 		step(c, "tcp", NOTE,
 		     "with the rule 'both' (libsdp.conf) programs get that",
 		     "TCP connects");
