@@ -4,6 +4,8 @@
 # build-user.sh [OUT]: build tools, test programs and examples into OUT/tools,
 # OUT/selftests and OUT/examples (OUT is build/ of the tree by default).
 set -euo pipefail
+# shellcheck source=scripts/help.sh
+. "$(dirname "${BASH_SOURCE[0]}")/help.sh"
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=$(dirname "$here")
 # shellcheck source=scripts/cache.sh

@@ -8,6 +8,8 @@
 # The directory has: release, bzImage, root/lib/modules/..., kdir (what
 # "make -C kdir M=..." needs) and config.
 set -euo pipefail
+# shellcheck source=scripts/help.sh
+. "$(dirname "${BASH_SOURCE[0]}")/help.sh"
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=scripts/cache.sh
 . "$here/cache.sh"
@@ -78,7 +80,7 @@ if [ -n "$check" ]; then
 	cache_has "kernel/$name-$key"
 	exit
 fi
-[ -e "$src" ] || die "no $src: run make deps"
+[ -e "$src" ] || die "no $src: it needs linux-source-6.1, which only Debian 12 has"
 cache_make "kernel/$name-$key" build
 [ -n "$CACHED" ] || exit 1
 echo "$CACHED"

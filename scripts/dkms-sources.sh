@@ -4,6 +4,8 @@
 # dkms-sources.sh DIR: copy the sources that DKMS builds the modules from to DIR, and
 # nothing else. Files that were there before are removed.
 set -euo pipefail
+# shellcheck source=scripts/help.sh
+. "$(dirname "${BASH_SOURCE[0]}")/help.sh"
 if [ -e "$1" ] && [ ! -e "$1/dkms.conf" ]; then
 	echo "dkms-sources.sh: $1 exists, and is not a directory of DKMS sources" >&2
 	exit 1

@@ -42,6 +42,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/apt.sh"
 
 max_age=${KERNEL_MAX_AGE:-14}
+debug_tar=${DEBUG_SOURCE:-/usr/src/linux-source-6.1.tar.xz}
 
 # recipe NAME: a number that changes with the content of an entry
 recipe() {
@@ -267,7 +268,13 @@ tree_of() {
 	rm -rf source
 }
 
-debug_source() { unpack_source /usr/src/linux-source-6.1.tar.xz; }
+debug_source() { unpack_source "$debug_tar"; }
+
+# Of the kernels that are built here
+need_debug_source() {
+	[ -e "$debug_tar" ] ||
+		die "KERNEL=$1 is built from $debug_tar: it needs linux-source-6.1, which only Debian 12 has"
+}
 
 # ---------------------------------------------------------------------- main
 
@@ -382,6 +389,7 @@ debug | kcsan)
 	if [ -n "$cached_only" ]; then
 		"$here/debug-kernel.sh" --check "$1" || exit 1
 	fi
+	need_debug_source "$1"
 	cache_make "ksrc/6.1-$(dpkg-query -W -f '${Version}' linux-source-6.1)" debug_source
 	src=$CACHED/src
 	CACHED=$("$here/debug-kernel.sh" "$1")
@@ -391,6 +399,7 @@ uml)
 	if [ -n "$cached_only" ]; then
 		"$here/../selftests/native/uml-kernel.sh" --check || exit 1
 	fi
+	need_debug_source "$1"
 	cache_make "ksrc/6.1-$(dpkg-query -W -f '${Version}' linux-source-6.1)" debug_source
 	src=$CACHED/src
 	CACHED=$("$here/../selftests/native/uml-kernel.sh")

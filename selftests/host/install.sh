@@ -141,6 +141,11 @@ check "a KDIR= without a configured kernel is refused" refuses "holds no configu
 	make modules KDIR="$WORK/src"
 check "an unknown KERNEL= is refused" refuses 'there is no kernel "5.4"' \
 	selftests/vm/run.sh -k 5.4 -c true
+for name in debug kcsan uml; do
+	check "KERNEL=$name without the kernel's source is refused" refuses \
+		"KERNEL=$name .*needs linux-source-6.1, which only Debian 12 has" \
+		env DEBUG_SOURCE=/nowhere scripts/kernel.sh $name
+done
 check "an unknown name in TESTS= is refused" refuses "no test sdp/nothing: there are sdp/" \
 	make check TESTS=sdp/nothing
 check "an unknown name in TESTS= is refused before the build" test ! -e build/6.1
