@@ -119,7 +119,7 @@ mistakes() {
 2	sdpbench --compare sdp 10.0.0.2	two transports are compared
 1	sdpbench nosuch.host	nosuch.host: Name or service not known
 2	sdpbench --recv map -t tcp 10.0.0.2	only sdp maps
-1	sdpbench -t tcp 10.0.0.2	does sdpbench -s -t tcp run there?
+1	sdpbench -t tcp 10.0.0.2	does sdpbench -s -t tcp run there? A server of several transports has it at its port + 1
 1	sdpbench 10.9.9.9	`sdpstat check HOST:7471` finds what is missing
 END
 }

@@ -238,7 +238,12 @@ static noreturn void connect_fail(const struct xport *xp, const char *host,
 {
 	char hint[128] = "";
 
-	if (err == ECONNREFUSED)
+	if (err == ECONNREFUSED && xp->place)
+		snprintf(
+			hint, sizeof(hint),
+			" (does sdpbench -s -t %s run there? A server of several transports has it at its port + %d)",
+			xp->name, xp->place);
+	else if (err == ECONNREFUSED)
 		snprintf(hint, sizeof(hint),
 			 " (does sdpbench -s -t %s run there?)", xp->name);
 	else if (xp->family == AF_SDP)
