@@ -25,7 +25,7 @@ commands() {
 	cat <<'END'
 both	sdpctl setup eth0
 no the packages are shared by the host|	apt install openmpi-bin
-mpi	mpirun -np 2 --host server,client --mca pml cm --mca mtl ofi -x FI_PROVIDER="verbs;ofi_rxm" ./program
+mpi	mpirun --allow-run-as-root -np 2 --host server,client --mca pml cm --mca mtl ofi -x FI_PROVIDER="verbs;ofi_rxm" ./program
 a	rdma statistic show link hyb_eth0/1
 no the packages are shared by the host|	apt install nfs-kernel-server
 a	echo '/srv *(rw,fsid=0,no_root_squash,no_subtree_check)' >> /etc/exports
@@ -41,7 +41,7 @@ pod	nsenter -t PID -n rdma link add hyb_PID type hybrid netdev eth0
 no the guest has no podman: what its options do is done below|	podman run -v /usr/lib/sdp:/usr/lib/sdp:ro -e LD_PRELOAD=/usr/lib/sdp/libsdp.so IMAGE redis-server
 pods_talk
 one_host
--	modprobe nvmet-rdma
+-	modprobe -a brd nvmet-rdma
 -	mkdir /sys/kernel/config/nvmet/subsystems/disk
 -	echo 1 > /sys/kernel/config/nvmet/subsystems/disk/attr_allow_any_host
 -	mkdir /sys/kernel/config/nvmet/subsystems/disk/namespaces/1
@@ -103,6 +103,8 @@ ranks() {
 	local before
 
 	mpi_up
+	# the command has an option for that
+	unset OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM
 	ln -sf "$(command -v mpirun.openmpi)" /run/howto/mpirun
 	printf '#!/bin/sh\nexec NPopenmpi -i -u 65536 -n 3 -o /run/howto/np.out\n' >/run/howto/program
 	chmod 755 /run/howto/program
@@ -196,7 +198,6 @@ one_host() {
 	net_down
 	hybrid_here || ktap_fail "devices in the initial namespace"
 	modprobe -r brd
-	modprobe brd rd_nr=1 rd_size=16384
 	mount_configfs
 }
 
