@@ -92,6 +92,15 @@ silent() {
 		LANE=real HOSTS="127.0.0.1 nowhere"
 }
 
+# before_packages: wrong input is said before packages are installed, of which none is there
+before_packages() {
+	mkdir -p "$WORK/none"
+	printf '#!/bin/sh\n' >"$WORK/none/dpkg-query"
+	printf '#!/bin/sh\ntouch %s\nexit 1\n' "$WORK/installed" >"$WORK/none/apt-get"
+	chmod +x "$WORK"/none/*
+	says "$1" "PATH=$WORK/none:$PATH" "${@:2}" && [ ! -e "$WORK/installed" ]
+}
+
 damage() {
 	local file
 
@@ -104,6 +113,10 @@ check "a panel that needs no virtual machine" status 0 FIGURES="P4-F31" ONLY=dra
 check "a panel without data is status 2" status 2 FIGURES=P0-F3a ONLY=draw
 check "an unknown figure" says "there is no figure P9-F1" FIGURES=P9-F1
 check "an unknown lane" says "there is no lane fast" FIGURES=P4-F31 LANE=fast
+check "an unknown figure, before packages are installed" before_packages \
+	"there is no figure XX" FIGURES=XX
+check "an unknown lane, before packages are installed" before_packages \
+	"there is no lane fast" LANE=fast
 check "an earlier report that is none" says "is no report" FIGURES=P4-F31 BASE=/proc
 # the instrument for two of its checks is not measured here
 check "make report FIGURES=P0-F3a" status "${WANT_STATUS:-2}" FIGURES=P0-F3a LANE=count

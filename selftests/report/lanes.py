@@ -231,7 +231,7 @@ class HostLane(Lane):
 
 
 LANES = {"count": CountLane, "native": NativeLane, "profile": ProfileLane,
-         "host": HostLane}       # report.py adds "real"
+         "host": HostLane}       # asked.py adds "real"
 
 
 def build(report, kernels):

@@ -9,26 +9,18 @@ import json
 import os
 import sys
 
+import asked
 import figures
 import judge
 import keep
 import lanes
 import overview
 import page
-import real
 from draw import number
 from panels import PANELS, Rows
 from points import Store, Trouble, again, apart, complain, say, write
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-PAPERS = {
-    "P0": "Sockets Direct Protocol for hybrid network stacks",
-    "P1": "Micro-benchmarks of cluster interconnects",
-    "P2": "Flow control of the Sockets Direct Protocol",
-    "P3": "iWARP with out-of-order support: host-based, host-offloaded, host-assisted",
-    "P4": "High performance sockets for data-intensive applications",
-    "PEERS": "Peers on the same work; of no paper",
-}
 
 
 def summary(verdicts):
@@ -51,7 +43,6 @@ class Report:
         self.kernel = env.get("KERNEL") or "6.1"
         self.folder = os.path.realpath(env.get("REPORT") or os.path.join(self.build, "report"))
         self.full = env.get("FULL", "") not in ("", "0")
-        self.only_draw = env.get("ONLY", "") == "draw"
         self.claims = judge.load("claims.toml")
         self.differs = judge.load("differs.toml").get("differs", {})
         self.progress = None
@@ -59,25 +50,11 @@ class Report:
         bad = judge.unknown(self.claims, self.differs, PANELS)
         if bad:
             raise Trouble("; ".join(bad))
-        if env.get("ONLY", "") not in ("", "draw"):
-            raise Trouble(f"ONLY={env['ONLY']} is not known: use ONLY=draw, or leave it out")
-        self.names = self.chosen(env.get("FIGURES", "").replace(",", " ").split())
+        self.asked = asked.Asked(env, list(self.claims["panel"]))
+        self.names = self.asked.names
         self.base = self.read_base(env.get("BASE"))
         self.target = env.get("KEEP")
         self.store = Store(self.top, os.path.join(self.folder, "points"), self.kernel)
-
-    def chosen(self, words):
-        """Names of panels; a word is one, its beginning up to a letter, or a paper"""
-        known = list(self.claims["panel"])
-        names = []
-        for word in words or PAPERS:
-            mine = [n for n in known if n == word or n.split("-")[0] == word or
-                    (n.startswith(word) and n[len(word):].rstrip("'").isalpha())]
-            if not mine:
-                raise Trouble(f"there is no figure {word}: FIGURES takes a paper "
-                              f"({' '.join(PAPERS)}) or some of {' '.join(known)}")
-            names += [n for n in mine if n not in names]
-        return names
 
     @staticmethod
     def read_base(path):
@@ -115,17 +92,12 @@ class Report:
                          for kind, far in found.items())
 
     def measure(self):
-        lane = os.environ.get("LANE")
-        if lane and lane not in lanes.LANES:
-            raise Trouble(f"there is no lane {lane}: LANE is one of {' '.join(lanes.LANES)}")
-        if lane == "real" and not os.environ.get("HOSTS"):
-            raise Trouble("LANE=real needs two hosts: HOSTS=\"SERVER CLIENT\"")
-        points = self.wanted(lane)
+        points = self.wanted(self.asked.lane)
         # points of an older tree are there, too, but measured again unless STALE is set
         there = self.store.get if os.environ.get("STALE") else self.store.fresh
         todo = [p for p in points if not there(p)]
         say(f"{len(points)} points, {len(points) - len(todo)} of them are there")
-        if self.only_draw or not todo:
+        if self.asked.only_draw or not todo:
             return
         minutes = sum(self.store.seconds(p) for p in todo) / 60
         say(f"{len(todo)} to measure: about {minutes + 2:.0f} min of one processor")
@@ -216,7 +188,7 @@ class Report:
             panels=entries, claims=claims, base=base, platforms=page.platforms(),
             papers=[{"id": k, "title": v, "panels": [
                 e for e in entries if e["name"].startswith(k + "-")]}
-                for k, v in PAPERS.items() if any(n.startswith(k + "-") for n in self.names)])
+                for k, v in asked.PAPERS.items() if any(n.startswith(k + "-") for n in self.names)])
         if self.target:
             keep.keep(self.folder, self.target, tables, entries, summary,
                       len(entries) == len(self.claims["panel"]))
@@ -235,7 +207,6 @@ class Report:
 
 def main():
     figures.load()
-    lanes.LANES["real"] = real.RealLane
     try:
         report = Report()
         report.measure()

@@ -22,5 +22,6 @@ set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=$(cd "$here/../.." && pwd)
 
+[ ! -x /usr/bin/python3 ] || /usr/bin/python3 -B "$here/asked.py" || exit 2
 "$top/scripts/deps.sh" --report || exit 2
 exec /usr/bin/python3 -B "$here/report.py"
