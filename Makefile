@@ -31,7 +31,7 @@ help:
 	@echo 'make uninstall     remove all of that'
 	@echo 'make demo          iperf3, Redis, nginx and PostgreSQL over SDP in a virtual machine'
 	@echo 'make demo-filters  pictures that travel over SDP between filters on four hosts'
-	@echo 'make check         tests, without the long ones (KERNEL=6.1, rt, 6.12, 7, debug or kcsan; TESTS="sdp/binding interop")'
+	@echo 'make check         tests, but the long ones (KERNEL=6.1, rt, 6.12, 7, debug, kcsan; TESTS="sdp/fc interop")'
 	@echo 'make check-long    with the tests that take long; make check-more: only those'
 	@echo 'make unit          unit tests in user space'
 	@echo 'make fuzz          libFuzzer on all parsers (SECONDS=600 each); the corpus is kept'

@@ -46,8 +46,11 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=$(cd "$here/../.." && pwd)
 kernel=${KERNEL:-6.1}
 build=${BUILD:-$top/build}
+# shellcheck source=selftests/bench/profile_args.sh
+. "$here/profile_args.sh"
 what=${WHAT:-sdp-enhanced/hybrid} link=${LINK:-hnic} conn_link=${LINK:-veth} mtu=${MTU:-1500} size=${SIZE:-65536}
 base=${BASE:-} layers='' cache='' count='' lat='' rows=50 reps=3 pings=200
+profile_one_of TEST "${TEST:-bw}" bw lat
 [ "${TEST:-bw}" = bw ] || lat=1
 args=()
 for arg in "$@"; do
@@ -73,6 +76,31 @@ while getopts w:L:s:c:lm:r:B:h opt; do
 	*) usage ;;
 	esac
 done
+
+# Before anything is built: is there such a measurement?
+case ${what#conn-} in
+tcp | sdp/siw | sdp/rxe) ;;
+rsocket/siw | rsocket/rxe)
+	[ "${what#conn-}" = "$what" ] ||
+		profile_refuse "$what: connections of rsockets are not measured"
+	;;
+verbs-send/* | verbs-write/* | verbs-read/* | verbs-ping/*)
+	profile_one_of "KIND of WHAT=$what, verbs-OPERATION/KIND," "${what#*/}" hybrid unmarked \
+		nocrc plain siw siw-crc siw-gso early referred copied
+	;;
+*)
+	profile_sdp "$what" enhanced basic credit alone literature rdma rdma-app announced \
+		vwin transport copy zcopy nocache unmarked placed
+	;;
+esac
+profile_one_of LINK "$link" hnic veth
+profile_number MTU "$mtu" 65535
+profile_number SIZE "$size" $((64 << 20))
+profile_number COUNT "${count:-1}" 1000000000
+profile_number ROWS "$rows" 1000000
+profile_number CONNS "${CONNS:-1}" 1000000
+[ -z "$base" ] || [ -f "$base" ] ||
+	profile_refuse "BASE is the profile.txt of an earlier run; $base is none"
 
 if [ -n "$lat" ]; then
 	measure="-T lat -r $reps -P $pings -L 1"

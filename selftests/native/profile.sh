@@ -16,13 +16,24 @@ top=$(cd "$here/../.." && pwd)
 build=$(realpath -m "${BUILD:-$top/build}")
 out=$(realpath -m "${OUT:-$build/uml/profile}")
 what=${WHAT:-sdp-enhanced/hybrid} link=${LINK:-hnic} mtu=${MTU:-1500} test=${TEST:-bw}
+# shellcheck source=selftests/bench/profile_args.sh
+. "$top/selftests/bench/profile_args.sh"
 case $what in
-tcp | sdp-basic/* | sdp-enhanced/*) ;;
+tcp) ;;
+sdp-basic/* | sdp-enhanced/*) profile_sdp "$what" basic enhanced ;;
 *)
 	echo "profile: WHAT is tcp, sdp-basic/PROFILE or sdp-enhanced/PROFILE, not $what" >&2
 	exit 2
 	;;
 esac
+size=${SIZE:-65536}
+[ "$test" = bw ] || size=${SIZE:-1}
+profile_one_of TEST "$test" bw lat
+profile_one_of LINK "$link" hnic veth
+profile_number MTU "$mtu" 65535
+profile_number SIZE "$size" $((64 << 20))
+profile_number DURATION "${DURATION:-5}" 86400
+profile_number HZ "${HZ:-1999}" 100000
 if [ -n "${BASE:-}" ] && [ ! -e "$BASE/stacks.txt" ]; then
 	echo "profile: BASE is the directory of an earlier profile; $BASE is none" >&2
 	exit 2
@@ -31,9 +42,6 @@ if ! command -v perf > /dev/null; then
 	echo "profile: there is no perf: make deps" >&2
 	exit 2
 fi
-size=${SIZE:-65536}
-[ "$test" = bw ] || size=${SIZE:-1}
-
 base=()
 if [ -n "${BASE:-}" ]; then
 	# it may be what this run writes over

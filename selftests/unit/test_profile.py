@@ -63,6 +63,41 @@ def layer_checks():
     ]
 
 
+def profile_sh(name, *options, **settings):
+    """Exit status and output of a profile.sh that can build nothing"""
+    env = {k: v for k, v in os.environ.items()
+           if k not in ("LANE", "WHAT", "LINK", "MTU", "SIZE", "TEST", "BASE")}
+    with tempfile.TemporaryDirectory() as build:
+        env.update(CC="false", BUILD=build, **settings)
+        run = subprocess.run([os.path.join(HERE, "..", name, "profile.sh"), *options], env=env,
+                             text=True, capture_output=True, check=False, timeout=60)
+    return run.returncode, run.stdout + run.stderr
+
+
+def value_checks():
+    """Wrong values are refused before anything is built"""
+    wrong = {"WHAT": "foo", "LINK": "foo", "MTU": "1500x", "SIZE": "64K", "TEST": "foo",
+             "BASE": "/nowhere"}
+    found = []
+    for name in "bench", "native":
+        for key, value in wrong.items():
+            status, out = profile_sh(name, **{key: value})
+            found.append((f"{name}/profile.sh {key}={value} is refused: {out.strip()}",
+                          status == 2 and key in out and out.count("\n") == 1))
+    for what in ("sdp-foo/hybrid", "sdp-enhanced/foo", "sdp-enhanced", "verbs-send/foo",
+                 "conn-foo", "conn-rsocket/siw"):
+        status, out = profile_sh("bench", "-w", what)
+        found.append((f"profile.sh -w {what} is refused: {out.strip()}",
+                      status == 2 and what in out))
+    # the compiler, which is not there, is called
+    for what in ("sdp-enhanced/hybrid", "sdp-basic/offload-sg", "sdp/siw", "tcp", "rsocket/siw",
+                 "sdp-placed/hybrid", "sdp-rdma-app/hybrid", "verbs-ping/siw-gso",
+                 "conn-sdp-enhanced/hybrid", "conn-tcp"):
+        status, out = profile_sh("bench", WHAT=what)
+        found.append((f"profile.sh WHAT={what} is taken", status == 1 and not out))
+    return found
+
+
 def flame_checks():
     known = layers.Layers()
     folded = {("a", "tcp_ack"): 3.0, ("a", "b", "memcpy"): 1.0}
@@ -202,7 +237,7 @@ def unwind_checks():
 
 
 def main():
-    checks = layer_checks() + flame_checks() + script_checks() + unwind_checks()
+    checks = layer_checks() + value_checks() + flame_checks() + script_checks() + unwind_checks()
     print(f"TAP version 13\n1..{len(checks)}")
     for number, (what, good) in enumerate(checks, 1):
         print(f"{'ok' if good else 'not ok'} {number} - profile: {what}")
