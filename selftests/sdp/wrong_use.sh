@@ -95,6 +95,8 @@ mistakes() {
 2	sdpctl setup va vb	takes the name of one network device
 1	sdpctl setup 10.0.0.1	there is no network device 10.0.0.1
 1	sdpctl setup /dev/va	is not the name of a network device
+1	sdpctl setup ..	is not the name of a network device
+1	sdpctl undo .	is not the name of a network device
 2	sdpctl trust maybe	neither on nor off
 2	sdpctl report all	takes no argument
 2	sdpctl --foo	none of setup, undo, trust
@@ -147,6 +149,8 @@ sdpstat advise
 sdpstat check 10.0.0.2:1
 sdpctl status
 sdpctl report
+sdpctl --help
+sdpctl --version
 sdpbench --help
 END
 }

@@ -138,9 +138,37 @@ def sdpctl():
                   res.stdout.endswith("systemctl enable sdp@my\\\\x2deth0\n"), res)
 
 
+def sdpctl_names():
+    """A name is no regular expression, and . and .. are none; as root, with another rdma(8)"""
+    program = os.path.join(os.path.dirname(__file__), "../../tools/sdpctl/sdpctl")
+    links = ["link hyb_eth0x5/1 state ACTIVE physical_state LINK_UP netdev eth0x5 ",
+             "link hyb_eth0.5/1 state ACTIVE physical_state LINK_UP netdev eth0.5 "]
+    with tempfile.TemporaryDirectory() as tmp:
+        for name, text in (("rdma", "cat <<END\n" + "\n".join(links) + "\nEND"), ("id", "echo 0")):
+            with open(os.path.join(tmp, name), "w", encoding="ascii") as f:
+                f.write("#!/bin/sh\n" + text + "\n")
+            os.chmod(os.path.join(tmp, name), 0o755)
+        for args, said in (("undo eth0.5", "hyb_eth0.5 is removed"),
+                           ("undo ..", '".." is not the name'), ("setup .", '"." is not the name'),
+                           ("undo eth..", "there is no RDMA device of setup for eth..")):
+            res = subprocess.run(["bash", program, *args.split()], text=True, check=False,
+                                 env=dict(os.environ, PATH=tmp + ":/usr/bin:/bin"),
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            check(f"sdpctl {args}", said in res.stdout, res)
+    for option in "-h", "-V":
+        with open("/dev/full", "w", encoding="ascii") as full:
+            res = subprocess.run(["bash", program, option], text=True, check=False, stdout=full,
+                                 stderr=subprocess.PIPE)
+        check(f"sdpctl {option} >/dev/full", res.returncode == 1 and
+              res.stderr == "sdpctl: cannot write: the output is full or closed\n", res)
+    res = subprocess.run(["bash", program, "-h"], text=True, check=True, stdout=subprocess.PIPE)
+    check("sdpctl -h: 80 columns", max(map(len, res.stdout.split("\n"))) <= 80, res)
+
+
 numbers()
 nothing()
 sdpctl()
+sdpctl_names()
 closed()
 written()
 helped()
