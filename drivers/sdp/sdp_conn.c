@@ -291,7 +291,7 @@ void sdp_conn_ended(struct sock *sk, struct sdp_conn *conn)
 
 	sock_owned_by_me(sk);
 	spin_lock_bh(&sdp->lock);
-	if (sdp_conn_graceful(conn))
+	if (sdp_conn_graceful(conn, error))
 		error = 0;
 	else if (error == ECONNRESET && sk->sk_state == TCP_CLOSE_WAIT)
 		error = EPIPE;	/* as tcp_reset() */

@@ -292,11 +292,16 @@ static inline bool sdp_conn_fin_busy(const struct sdp_conn *conn)
 	return fin == SDP_FIN_WANTED || fin == SDP_FIN_SENT;
 }
 
-/* Both sides have sent and received a DisConn. Any context; may be stale at once. */
-static inline bool sdp_conn_graceful(const struct sdp_conn *conn)
+/*
+ * Is @error, why the connection ended, no error? After both DisConns the end of the queue
+ * pair is none. But a Send of a software device, our DisConn as well, completes when TCP has
+ * it: a peer that does not answer, or a device that goes, is an error even then. Any context;
+ * may be stale at once.
+ */
+static inline bool sdp_conn_graceful(const struct sdp_conn *conn, int error)
 {
 	return test_bit(SDP_CONN_GRACEFUL, &conn->flags) ||
-	       (READ_ONCE(conn->rx_discon) &&
+	       (error == ECONNRESET && READ_ONCE(conn->rx_discon) &&
 		READ_ONCE(conn->tx_fin) == SDP_FIN_DONE);
 }
 

@@ -322,7 +322,7 @@ TRACE_EVENT(sdp_down,
 		sdp_trace_sock(conn->sk);
 		__entry->link = sdp_trace_link_of(conn);
 		__entry->flags = READ_ONCE(conn->flags);
-		__entry->error = sdp_conn_graceful(conn) ? 0 : error;
+		__entry->error = sdp_conn_graceful(conn, error) ? 0 : error;
 	),
 	SDP_TRACE_PRINTK("link=%s flags=%s error=%s",
 			 sdp_trace_link(__entry->link),
