@@ -309,6 +309,8 @@ bool hyb_fpdu_give(struct hyb_qp *qp, struct sock *sk, struct hyb_tx_page *p,
 				hyb_sched_retry(qp, HYB_TODO_TX, HYB_FPDU_RETRY);
 		} else {
 			tx->stopped = true;
+			/* TCP says it once */
+			WRITE_ONCE(tx->why, ret);
 			hyb_cep_event(qp->cep, HYB_EV_LOST);
 		}
 		return false;
@@ -357,6 +359,28 @@ bool hyb_fpdu_queued(const struct hyb_qp *qp)
 
 	return tx->busy != HYB_TX_NONE || tx->held || tx->rtr || tx->term_len ||
 	       hyb_sq_pending(qp);
+}
+
+/**
+ * hyb_fpdu_why - how the connection has ended
+ * @qp: queue pair
+ *
+ * Context: any.
+ * Return: -ETIMEDOUT, -EHOSTUNREACH or -ENETUNREACH if TCP got no answer, as its
+ * tcp_write_err() says; else -ECONNRESET.
+ */
+int hyb_fpdu_why(const struct hyb_qp *qp)
+{
+	int why = READ_ONCE(qp->tx.why);
+
+	switch (why) {
+	case -ETIMEDOUT:
+	case -EHOSTUNREACH:
+	case -ENETUNREACH:
+		return why;
+	default:
+		return -ECONNRESET;
+	}
 }
 
 /**

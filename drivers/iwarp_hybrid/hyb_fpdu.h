@@ -54,6 +54,7 @@ bool hyb_fpdu_queued(const struct hyb_qp *qp);
 enum hyb_lay hyb_fpdu_whole(struct hyb_qp *qp, const u8 *ulpdu, u32 len);
 void hyb_fpdu_done(struct hyb_qp *qp);
 bool hyb_fpdu_lends(const struct hyb_qp *qp);
+int hyb_fpdu_why(const struct hyb_qp *qp);
 void hyb_fpdu_put_mem(struct hyb_tx *tx);
 void hyb_fpdu_end(struct hyb_qp *qp, u32 bytes, enum siw_wc_status status);
 

@@ -956,10 +956,18 @@ bool hyb_shared_writeable(struct hyb_qp *qp, struct sock *sk)
 
 /* ------------------------------------------------ operations: transmit */
 
+/* The link has ended: -EPIPE, or how TCP has lost the peer */
+static int hyb_link_ended(const struct hyb_qp *qp)
+{
+	int why = hyb_fpdu_why(qp);
+
+	return why == -ECONNRESET ? -EPIPE : why;
+}
+
 /* The link carries no messages: returns whether it has ended or not begun. */
 static int hyb_link_no_conn(const struct hyb_qp *qp)
 {
-	return hyb_qp_state(qp) > HYB_QP_RTS ? -EPIPE : -ENOTCONN;
+	return hyb_qp_state(qp) > HYB_QP_RTS ? hyb_link_ended(qp) : -ENOTCONN;
 }
 
 /* Has the connection a place for messages? */
@@ -968,7 +976,7 @@ static int hyb_link_check(const struct hyb_qp *qp)
 	if (qp->shared->reserved)
 		return -EBUSY;
 	if (qp->tx.stopped || qp->tx.term_len)
-		return -EPIPE;
+		return hyb_link_ended(qp);
 	if (!qp->tcp.attached || hyb_qp_state(qp) != HYB_QP_RTS)
 		return hyb_link_no_conn(qp);
 	return 0;

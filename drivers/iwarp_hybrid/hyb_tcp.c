@@ -453,6 +453,8 @@ void hyb_tcp_detach(struct hyb_cep *cep, struct hyb_qp *qp)
 
 	lock_sock(sk);
 	spin_lock_bh(&sk->sk_lock.slock);
+	if (sk->sk_err)
+		WRITE_ONCE(qp->tx.why, -sk->sk_err);
 	/* deliver all data that arrived before the end to the upper layer */
 	if (qp->shared) {
 		do {
@@ -461,7 +463,7 @@ void hyb_tcp_detach(struct hyb_cep *cep, struct hyb_qp *qp)
 			hyb_sched_run(qp);
 		} while (tcp_inq(sk) < inq);
 		hyb_shared_closed(qp, qp->rx.eof && !qp->rx.stopped ?
-				  0 : -ECONNRESET);
+				  0 : hyb_fpdu_why(qp));
 	}
 	cep->live = NULL;
 	cep->mute = hyb_fpdu_lends(qp);

@@ -286,6 +286,7 @@ struct hyb_tx_left {
  * @ext: the peer knows RFC 7306, and Sends with immediate data
  * @fenced: responder that has not seen the initiator's first FPDU
  * @stopped: the Terminate is out, or the stream is broken
+ * @why: errno with which TCP has ended, as far as it has said so
  * @drain: report when all is sent
  * @calling: inside a call of TCP
  * @sg: payload given by reference
@@ -342,6 +343,7 @@ struct hyb_tx {
 	bool refer;
 	bool lent;
 	bool tracked;
+	int why;
 	struct hyb_lend *lend;
 	struct hyb_sg sg;
 	bool held;

@@ -496,6 +496,19 @@ static void sdp_shared_commit(struct sdp_conn *conn, struct rdma_stack_tx *tx,
 	spin_unlock_bh(&sdp->lock);
 }
 
+/* The error for the socket, of one that the provider gives when the link has ended */
+static int sdp_shared_error(int err)
+{
+	switch (err) {
+	case -ETIMEDOUT:
+	case -EHOSTUNREACH:
+	case -ENETUNREACH:
+		return -err;
+	default:
+		return ECONNRESET;
+	}
+}
+
 /*
  * A reservation failed. Returns what struct sdp_link_ops.send returns, or -EAGAIN to
  * try once more: tx_space may have been called before we noted that we need it.
@@ -504,9 +517,11 @@ static void sdp_shared_commit(struct sdp_conn *conn, struct rdma_stack_tx *tx,
  */
 static int sdp_shared_no_room(struct sdp_conn *conn, int err)
 {
+	int error = sdp_shared_error(err);
+
 	/* the provider has closed the link; its event may arrive later */
-	if (err == -EPIPE)
-		sdp_conn_down(conn, ECONNRESET);
+	if (err == -EPIPE || error != ECONNRESET)
+		sdp_conn_down(conn, error);
 	if (!READ_ONCE(conn->shared->tx.no_room)) {
 		WRITE_ONCE(conn->shared->tx.no_room, true);
 		return -EAGAIN;
@@ -1004,7 +1019,7 @@ static void sdp_shared_closed(void *ctx, int err)
 	struct sdp_conn *conn = ctx;
 
 	set_bit(SDP_CONN_CLOSED, &conn->flags);
-	sdp_conn_down(conn, err == -ETIMEDOUT ? ETIMEDOUT : ECONNRESET);
+	sdp_conn_down(conn, sdp_shared_error(err));
 }
 
 static const struct rdma_stack_ulp sdp_shared_ulp = {

@@ -182,7 +182,9 @@ enum rdma_stack_rx_verdict {
  * @idle: nothing has been sent or delivered for a while: give back memory that is kept
  *	  for the next time. May come again, and before the first @rx_begin. NULL:
  *	  nothing is kept
- * @closed: nothing more will be sent or delivered; once. Events of the queue
+ * @closed: nothing more will be sent or delivered; once. The error is 0 if the
+ *	    peer has ended its direction, -ETIMEDOUT, -EHOSTUNREACH or -ENETUNREACH
+ *	    if the transport got no answer, else -ECONNRESET. Events of the queue
  *	    pair and of the connection manager come as without a shared link.
  *
  * Context of all: bottom halves disabled and the provider's transport lock
@@ -332,7 +334,9 @@ struct rdma_stack_ip {
  *	-EINPROGRESS a task has the transport, to change or to end it;
  *		tx_space follows
  *	-ENOTCONN not in full operation yet
- *	-EPIPE	the connection has ended; @closed may still be under way
+ *	-EPIPE	the connection has ended; @closed may still be under way.
+ *		Also -ETIMEDOUT, -EHOSTUNREACH, -ENETUNREACH, if the transport
+ *		got no answer
  *	-ENOMEM	no pages now; tx_space follows
  *	-EINVAL	@hdr_len is 0 or exceeds RDMA_STACK_TX_HDR (tx_reserve only)
  *

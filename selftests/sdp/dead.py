@@ -31,6 +31,8 @@ def serve(conn):
     how = conn.recv(1)
     if how == b"d":
         time.sleep(1000)
+    if how == b"h":
+        conn.shutdown(socket.SHUT_WR)
     while how == b"f":
         conn.sendall(bytes(32 * KB))
         time.sleep(0.05)
@@ -243,6 +245,31 @@ def case_keepalive_sysctl(go):
     sock.recv(1)
 
 
+def case_last_ack(go):
+    """Both have finished, but the peer does not say that it has got all"""
+    sock = connected(b"h")
+    sock.recv(1)
+    user_timeout(sock, 1.5)
+    go()
+    sock.send(b"x")
+    sock.shutdown(socket.SHUT_WR)
+    poll = select.poll()
+    poll.register(sock, 0)
+    for _ in range(60):
+        # POLLHUP is there from the beginning
+        if poll.poll(0)[0][1] & select.POLLERR:
+            raise OSError(sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR), "")
+        time.sleep(0.1)
+
+
+def case_retries(go):
+    """No option: TCP repeats a packet net.ipv4.tcp_retries2 times"""
+    sock = connected(b"r")
+    go()
+    sock.send(b"x")
+    sock.recv(1)
+
+
 def case_connect_sysctl(go):
     sock = socket.socket()
     go()
@@ -307,7 +334,8 @@ def together(names, cut):
 ALIVE = ["alive", "not_reading", "flooded", "second_connection", "slow_reader",
          "slow_reader_open", "slow_reader_late", "held_reader"]
 CUT = ["few_bytes", "option_later", "trickle", "writer", "keepalive", "keepalive_user",
-       "keepalive_sysctl", "connect", "connect_option", "connect_sysctl"]
+       "keepalive_sysctl", "last_ack", "retries", "connect", "connect_option",
+       "connect_sysctl"]
 
 
 def leave():
