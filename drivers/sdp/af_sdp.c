@@ -1431,6 +1431,13 @@ static int sdp_release(struct socket *sock)
 #define SDP_OPS_SENDPAGE
 #endif
 
+/* From 6.5 on, and in stable releases of 6.1 */
+#ifdef HAVE_PROTO_OPS_SPLICE_EOF
+#define SDP_OPS_SPLICE_EOF	.splice_eof = sdp_splice_eof,
+#else
+#define SDP_OPS_SPLICE_EOF
+#endif
+
 #define SDP_PROTO_OPS(_family) {					\
 	.family		= (_family),					\
 	.owner		= THIS_MODULE,					\
@@ -1453,6 +1460,7 @@ static int sdp_release(struct socket *sock)
 	.splice_read	= sdp_splice_read,				\
 	.set_rcvlowat	= sdp_set_rcvlowat,				\
 	SDP_OPS_SENDPAGE						\
+	SDP_OPS_SPLICE_EOF						\
 }
 
 static const struct proto_ops sdp_ops = SDP_PROTO_OPS(PF_SDP);

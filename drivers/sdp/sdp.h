@@ -198,6 +198,7 @@ void sdp_rxmap_free(struct sdp_sock *sdp);
 
 /* sdp_tx.c */
 int sdp_sendmsg(struct socket *sock, struct msghdr *msg, size_t len);
+void sdp_splice_eof(struct socket *sock);
 ssize_t sdp_sendpage(struct socket *sock, struct page *page, int offset,
 		     size_t size, int flags);
 void sdp_tx_settle(struct sock *sk);

@@ -329,6 +329,30 @@ int sdp_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 	return unlikely(tcp) ? tcp->ops->sendmsg(tcp, msg, len) : ret;
 }
 
+#ifdef HAVE_PROTO_OPS_SPLICE_EOF
+/**
+ * sdp_splice_eof - sendfile or splice has found the end of its source
+ * @sock: socket
+ *
+ * It expected more, and its last send said so (MSG_MORE).
+ */
+void sdp_splice_eof(struct socket *sock)
+{
+	struct sock *sk = sock->sk;
+	struct sdp_conn *conn;
+	struct socket *tcp;
+
+	lock_sock(sk);
+	conn = sdp_sk(sk)->conn;
+	if (conn)
+		conn->link->sent(conn, sdp_tx_corked(sk, 0));
+	release_sock(sk);
+	tcp = sdp_fallback_on(sk);
+	if (unlikely(tcp) && tcp->ops->splice_eof)
+		tcp->ops->splice_eof(tcp);
+}
+#endif
+
 #ifdef HAVE_PROTO_OPS_SENDPAGE
 /**
  * sdp_sendpage - sendmsg of a page, for sendfile and splice before 6.5

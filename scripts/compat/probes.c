@@ -261,6 +261,10 @@ static ssize_t sendpage(struct socket *sock, struct page *page, int offset,
 			size_t size, int flags);
 static const struct proto_ops sendpage_ = { .sendpage = sendpage };
 
+/* PROBE: HAVE_PROTO_OPS_SPLICE_EOF */
+static void splice_eof(struct socket *sock);
+static const struct proto_ops splice_eof_ = { .splice_eof = splice_eof };
+
 /* PROBE: HAVE_NSPROXY_REFCOUNT */
 static int nsproxy_refs(const struct nsproxy *ns)
 {

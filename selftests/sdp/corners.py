@@ -14,6 +14,7 @@ import signal
 import socket
 import struct
 import sys
+import tempfile
 import termios
 import threading
 import time
@@ -737,14 +738,15 @@ def a_close_may_be_a_reset():
 def a_closed_socket_need_not_wait_for_the_peer():
     """TCP_LINGER2: in FIN_WAIT2, by default for tcp_fin_timeout; below 0 close() resets"""
     told = []
-    for value in None, -1:
+    for value, before in (None, True), (-1, True), (-1, False):
         _, cli, srv = pair()
         if value:
             cli.setsockopt(socket.IPPROTO_TCP, socket.TCP_LINGER2, value)
-        cli.shutdown(socket.SHUT_WR)
-        srv.recv(1)
-        # the acknowledgment of the end is on its way
-        time.sleep(0.5)
+        if before:
+            cli.shutdown(socket.SHUT_WR)
+            srv.recv(1)
+            # the acknowledgment of the end is on its way
+            time.sleep(0.5)
         cli.close()
         time.sleep(0.5)
         # after the end of stream the reset shows at the writer
@@ -771,6 +773,22 @@ def an_option_releases_what_waits():
             early += held and time.monotonic() - begun < 0.15
         told.append("released" if early > 2 else f"{early} of 5")
     return f"{told}"
+
+
+@case
+def the_end_of_a_file_is_not_delayed():
+    """sendfile() of more than there is says MSG_MORE until it finds the end; of five as above"""
+    early = 0
+    with tempfile.TemporaryFile() as file:
+        file.write(bytes(20000))
+        file.flush()
+        for _ in range(5):
+            _, cli, srv = pair()
+            begun = time.monotonic()
+            os.sendfile(cli.fileno(), file.fileno(), 0, 1 << 20)
+            srv.recv(20000, socket.MSG_WAITALL)
+            early += time.monotonic() - begun < 0.15
+    return "not delayed" if early > 2 else f"{early} of 5"
 
 
 def main():
