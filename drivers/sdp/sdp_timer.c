@@ -92,6 +92,11 @@ static unsigned long sdp_timer_orphan(struct sock *sk)
 
 	if (!sdp->conn || sk->sk_state == TCP_CLOSE)
 		return 0;
+	/* as TCP, when the FIN is acknowledged */
+	if (sk->sk_state == TCP_FIN_WAIT2 && READ_ONCE(sdp->linger2) < 0) {
+		sdp_cm_abort(sk);
+		return 0;
+	}
 	progress = sdp_timer_progress(sk);
 	if (sk->sk_state != sdp->orphan_state ||
 	    (progress != sdp->last_progress &&
