@@ -497,6 +497,9 @@ int sdp_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int flags)
 	dis = sk->sk_disconnects;
 	ret = sdp_recvmsg_locked(sk, msg, len, flags);
 	inq = READ_ONCE(sdp_sk(sk)->recvmsg_inq);
+	/* io_uring asks for it, to know whether to try again at once */
+	if (ret >= 0 && msg->msg_get_inq)
+		msg->msg_inq = sdp_rx_inq(sk);
 	release_sock(sk);
 	/* the call waited for a connection, and the socket has fallen back to TCP */
 	tcp = ret < 0 ? sdp_fallback_goes_on(sk, dis) : NULL;
