@@ -238,6 +238,9 @@ enum {
  *	  there is no @sk, whose lock protects them later. Taken below the ownership of
  *	  the socket (lock_sock); hyb_sq.lock and hyb_rq.lock nest below it
  * @cpu: where the consumer ran last
+ * @reclaim_at: when the next attempt to reclaim memory may begin, the lower part of jiffies
+ * @reclaim_wait: jiffies between attempts
+ * @reclaims: an attempt is under way; set by @work, cleared by the attempt
  * @ip: IP options of packets, if @ip_set; by the rules of rdma_stack_link.set_ip
  * @ip_set: the consumer has set @ip
  * @owner: by rdma_stack_link.set_owner, or NULL. Without a reference: the ULP keeps it
@@ -252,6 +255,9 @@ struct hyb_tcp {
 	struct tasklet_struct batch;
 	spinlock_t lock;	/* see above */
 	int cpu;
+	u32 reclaim_at;
+	u16 reclaim_wait;
+	bool reclaims;
 	bool ip_set;
 	struct rdma_stack_ip ip;
 	const struct sock *owner;

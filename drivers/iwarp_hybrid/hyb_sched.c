@@ -18,6 +18,7 @@
  */
 #include <linux/indirect_call_wrapper.h>
 #include <linux/percpu.h>
+#include <linux/slab.h>
 #include <net/inet_ecn.h>
 #include <net/tcp.h>
 
@@ -33,10 +34,15 @@
 #include "hyb_tx.h"
 #include "hybrid.h"
 
+/* Between two attempts to reclaim memory for a stream, jiffies */
+#define HYB_RECLAIM_MIN		(HZ / 50 + 1)
+#define HYB_RECLAIM_MAX		HZ
+
 /* QP whose engine runs on this CPU, bottom halves being disabled */
 static DEFINE_PER_CPU(struct hyb_qp *, hyb_sched_running);
 
 static struct workqueue_struct *hyb_sched_wq;
+static struct workqueue_struct *hyb_reclaim_wq;
 static const struct hyb_engine_ops *hyb_sched_engines __ro_after_init;
 
 /* Names of the engines are hints for direct calls */
@@ -243,6 +249,54 @@ void hyb_sched_leave(struct hyb_qp *qp, struct sock *sk, bool run)
 	local_bh_enable();
 }
 
+/* An attempt to reclaim memory; has a reference of the queue pair */
+struct hyb_reclaim {
+	struct work_struct work;
+	struct hyb_qp *qp;
+};
+
+static void hyb_sched_reclaim(struct work_struct *work)
+{
+	struct hyb_reclaim *r = container_of(work, struct hyb_reclaim, work);
+	struct hyb_tcp *t = &r->qp->tcp;
+	u32 wait = HYB_RECLAIM_MIN;
+
+	if (!hyb_stream_reclaim(&r->qp->tx.s))
+		wait = clamp_t(u32, 2 * t->reclaim_wait, HYB_RECLAIM_MIN,
+			       HYB_RECLAIM_MAX);
+	t->reclaim_wait = wait;
+	t->reclaim_at = (u32)jiffies + wait;
+	smp_store_release(&t->reclaims, false);	/* pairs with hyb_sched_lacks() */
+	hyb_qp_put(r->qp);
+	kfree(r);
+}
+
+/*
+ * The stream had no page. To reclaim memory takes time, and sleeps where the control group is
+ * above memory.high. So it has work items of its own, of normal priority, and they come less
+ * often as long as there is nothing to reclaim.
+ */
+static void hyb_sched_lacks(struct hyb_qp *qp)
+{
+	struct hyb_tcp *t = &qp->tcp;
+	struct hyb_reclaim *r;
+
+	if (smp_load_acquire(&t->reclaims) ||
+	    (s32)((u32)jiffies - t->reclaim_at) < 0)
+		return;
+	r = kmalloc(sizeof(*r), GFP_NOWAIT | __GFP_NOWARN);
+	if (!r)
+		return;
+	if (!kref_get_unless_zero(&qp->ref)) {
+		kfree(r);
+		return;
+	}
+	INIT_WORK(&r->work, hyb_sched_reclaim);
+	r->qp = qp;
+	t->reclaims = true;
+	queue_work(hyb_reclaim_wq, &r->work);
+}
+
 static void hyb_sched_work(struct work_struct *work)
 {
 	struct hyb_tcp *t = container_of(to_delayed_work(work),
@@ -251,7 +305,8 @@ static void hyb_sched_work(struct work_struct *work)
 
 	if (!t->sk)
 		return;
-	hyb_stream_reclaim(&qp->tx.s);
+	if (unlikely(READ_ONCE(qp->tx.s.lacks)))
+		hyb_sched_lacks(qp);
 	if (test_and_clear_bit(HYB_TODO_RX, &t->later))
 		set_bit(HYB_TODO_RX, &t->todo);
 	if (test_and_clear_bit(HYB_TODO_TX, &t->later))
@@ -281,6 +336,7 @@ void hyb_sched_init_qp(struct hyb_qp *qp)
 	INIT_LIST_HEAD(&qp->busy_node);
 	qp->tcp.cpu = raw_smp_processor_id();
 	INIT_DELAYED_WORK(&qp->tcp.work, hyb_sched_work);
+	qp->tcp.reclaim_at = jiffies;
 	tasklet_setup(&qp->tcp.batch, hyb_sched_batch);
 }
 
@@ -396,12 +452,19 @@ void hyb_sched_kick_tx(struct hyb_qp *qp)
 int __init hyb_sched_init(const struct hyb_engine_ops *engines)
 {
 	hyb_sched_engines = engines;
+	hyb_reclaim_wq = alloc_workqueue("hyb_reclaim", WQ_UNBOUND, 0);
+	if (!hyb_reclaim_wq)
+		return -ENOMEM;
 	hyb_sched_wq = alloc_workqueue("hyb_tcp", WQ_PERCPU | WQ_HIGHPRI |
 				       WQ_MEM_RECLAIM, 0);
-	return hyb_sched_wq ? 0 : -ENOMEM;
+	if (hyb_sched_wq)
+		return 0;
+	destroy_workqueue(hyb_reclaim_wq);
+	return -ENOMEM;
 }
 
 void hyb_sched_exit(void)
 {
 	destroy_workqueue(hyb_sched_wq);
+	destroy_workqueue(hyb_reclaim_wq);
 }

@@ -11,6 +11,10 @@
 
 #include "hyb_stream.h"
 
+/* Pages of a stream that are more than what a processor charges ahead, MEMCG_CHARGE_BATCH */
+#define HYB_STREAM_RECLAIM						\
+	DIV_ROUND_UP(65 * PAGE_SIZE, PAGE_SIZE > SZ_32K ? PAGE_SIZE : SZ_32K)
+
 /**
  * hyb_stream_init - an empty stream
  * @s: zeroed stream
@@ -67,6 +71,29 @@ void hyb_stream_cool(struct hyb_stream *s)
 	WRITE_ONCE(pool->idle, NULL);
 }
 
+/* Does TCP have no reference to a page and to its stage any more? @stage may be NULL. */
+static bool hyb_stream_idle(struct page *page, struct page *stage)
+{
+	return page_count(page) == 1 && (!stage || page_count(stage) == 1);
+}
+
+/*
+ * Find the pages that TCP has let go of. It does so in their order. One that something
+ * else holds hides others until it is let go of, or the pool is full.
+ */
+static void hyb_pool_settle(struct hyb_tx_pool *pool)
+{
+	struct hyb_tx_kept *kept;
+
+	while (pool->get != pool->put) {
+		kept = hyb_pool_busy(pool, pool->get);
+		if (!hyb_stream_idle(kept->page, kept->stage))
+			break;
+		pool->idle[pool->nr_idle++] = *kept;
+		pool->get++;
+	}
+}
+
 /**
  * hyb_stream_ease - release half of the pages that TCP has let go of, those in no cache
  * @s: stream
@@ -74,9 +101,10 @@ void hyb_stream_cool(struct hyb_stream *s)
 void hyb_stream_ease(struct hyb_stream *s)
 {
 	struct hyb_tx_pool *pool = &s->pool;
-	u32 n = (pool->nr_idle + 1) / 2;
-	u32 i;
+	u32 i, n;
 
+	hyb_pool_settle(pool);
+	n = (pool->nr_idle + 1) / 2;
 	for (i = 0; i < n; i++)
 		hyb_stream_put_kept(&pool->idle[i]);
 	pool->nr_idle -= n;
@@ -171,27 +199,35 @@ static struct page *hyb_stream_alloc(struct hyb_stream *s, u32 *size)
 }
 
 /**
- * hyb_stream_reclaim - reclaim memory of the control group if a page was missing
+ * hyb_stream_reclaim - reclaim memory of the control group, as a page was missing
  * @s: stream
  *
- * One attempt, which does not wait for I/O: the stream may be that of a disk.
+ * One attempt, which does not wait for I/O: the stream may be that of a disk. It takes more than
+ * what this processor may have charged ahead, which would not help the others.
  *
- * Context: process, may sleep. No lock: the queue pair has a reference to the group.
+ * Context: process, may sleep, also because the group is above memory.high. No lock: the
+ * queue pair has a reference to the group.
+ * Return: whether there are pages now.
  */
-void hyb_stream_reclaim(struct hyb_stream *s)
+bool hyb_stream_reclaim(struct hyb_stream *s)
 {
+	gfp_t gfp = GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN | __GFP_COMP |
+		    __GFP_ACCOUNT;
+	struct page *pages[HYB_STREAM_RECLAIM];
 	struct mem_cgroup *old;
-	struct page *page;
+	u32 got, n;
 
-	if (likely(!READ_ONCE(s->lacks)))
-		return;
 	WRITE_ONCE(s->lacks, false);
 	old = set_active_memcg(READ_ONCE(s->memcg));
-	page = alloc_page(GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN |
-			  __GFP_ACCOUNT);
+	for (got = 0; got < ARRAY_SIZE(pages); got++) {
+		pages[got] = alloc_pages(gfp, HYB_TX_ORDER);
+		if (!pages[got])
+			break;
+	}
 	set_active_memcg(old);
-	if (page)
-		__free_page(page);
+	for (n = 0; n < got; n++)
+		__free_pages(pages[n], HYB_TX_ORDER);
+	return got == ARRAY_SIZE(pages);
 }
 
 /* Twice as many pages; indices go on to mean the same page */
@@ -213,12 +249,6 @@ static int hyb_stream_grow(struct hyb_stream *s)
 	s->ring = ring;
 	s->mask = 2 * size - 1;
 	return 0;
-}
-
-/* Does TCP have no reference to a page and to its stage any more? @stage may be NULL. */
-static bool hyb_stream_idle(struct page *page, struct page *stage)
-{
-	return page_count(page) == 1 && (!stage || page_count(stage) == 1);
 }
 
 static bool hyb_stream_keep(struct hyb_stream *s, const struct hyb_tx_page *p)
@@ -267,21 +297,14 @@ void hyb_stream_pass(struct hyb_stream *s)
 
 /*
  * The page that TCP let go of last, if there is one: it is the one that is still
- * in a cache. TCP lets go of pages in their order. One that something else holds
- * hides others until it is let go of, or the pool is full.
+ * in a cache
  */
 static bool hyb_stream_reuse(struct hyb_stream *s, struct hyb_tx_page *p)
 {
 	struct hyb_tx_pool *pool = &s->pool;
 	struct hyb_tx_kept *kept;
 
-	while (pool->get != pool->put) {
-		kept = hyb_pool_busy(pool, pool->get);
-		if (!hyb_stream_idle(kept->page, kept->stage))
-			break;
-		pool->idle[pool->nr_idle++] = *kept;
-		pool->get++;
-	}
+	hyb_pool_settle(pool);
 	if (!pool->nr_idle)
 		return false;
 	kept = &pool->idle[--pool->nr_idle];

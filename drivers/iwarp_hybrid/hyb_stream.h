@@ -128,7 +128,7 @@ void hyb_stream_look(struct hyb_stream *s, struct sock *sk);
 void hyb_stream_rewind(struct hyb_stream *s);
 void hyb_stream_cool(struct hyb_stream *s);
 void hyb_stream_ease(struct hyb_stream *s);
-void hyb_stream_reclaim(struct hyb_stream *s);
+bool hyb_stream_reclaim(struct hyb_stream *s);
 void hyb_stream_trim(struct hyb_stream *s);
 u32 hyb_stream_pages(const struct hyb_stream *s);
 void *hyb_stream_stage(struct hyb_stream *s, struct hyb_tx_page *p, u32 off);
