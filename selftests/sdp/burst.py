@@ -3,26 +3,44 @@
 """
 Ends of a connection that carries a burst and then little or nothing.
 
-    burst.py serve PORT             waits for a line when it has a client, then reads all
+    burst.py serve PORT [ANSWER]    waits for a line when it has a client, then reads all;
+                                    with ANSWER it sends 1 MB a second after 4 MB
     burst.py send ADDRESS PORT GAP  waits for a line, sends 4 MB, then, if GAP is not
-                                    0, a byte each GAP seconds, until its input ends
+                                    0, a byte each GAP seconds, until its input ends;
+                                    reads what comes
 """
 import select
 import socket
 import sys
+import time
 
 BURST = bytes(4 << 20)
 
 
-def serve(port):
+def answer(sock):
+    """Much, at a steady pace, until the client has gone"""
+    try:
+        while True:
+            sock.sendall(bytes(64 << 10))
+            time.sleep(0.06)
+    except OSError:
+        pass
+
+
+def serve(port, answers):
     """One client, to its end"""
     with socket.create_server(("0.0.0.0", port)) as listener:
         sock = listener.accept()[0]
         into = bytearray(1 << 20)
         print("accepted", flush=True)
         sys.stdin.readline()
-        while sock.recv_into(into):
-            pass
+        left = len(BURST)
+        while left > 0 or not answers:
+            got = sock.recv_into(into)
+            if not got:
+                return
+            left -= got
+        answer(sock)
 
 
 def send(address, port, gap):
@@ -32,11 +50,17 @@ def send(address, port, gap):
     sys.stdin.readline()
     sock.sendall(BURST)
     print("sent", flush=True)
-    while not select.select([sys.stdin], [], [], gap or None)[0]:
-        sock.send(b"x")
+    while True:
+        ready = select.select([sys.stdin, sock], [], [], gap or None)[0]
+        if sys.stdin in ready:
+            break
+        if ready:
+            sock.recv(1 << 20)
+        else:
+            sock.send(b"x")
 
 
 if sys.argv[1] == "serve":
-    serve(int(sys.argv[2]))
+    serve(int(sys.argv[2]), len(sys.argv) > 3)
 else:
     send(sys.argv[2], int(sys.argv[3]), float(sys.argv[4]))
