@@ -1481,6 +1481,7 @@ static struct proto sdp_prot = {
 	.sockets_allocated	= &sdp_mem_sockets,
 	.memory_pressure	= &sdp_mem_pressure,
 	.sysctl_mem		= sdp_mem_limits,
+	.sysctl_rmem		= &sdp_mem_min,
 #ifdef HAVE_PROTO_PINFO_OFFSET
 	.ipv6_pinfo_offset	= offsetof(struct sdp_sock, inet6),
 #endif

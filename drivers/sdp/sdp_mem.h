@@ -18,6 +18,7 @@ extern atomic_long_t sdp_mem_allocated;
 extern struct percpu_counter sdp_mem_sockets;
 extern unsigned long sdp_mem_pressure;
 extern long sdp_mem_limits[3];
+extern int sdp_mem_min;
 DECLARE_PER_CPU(int, sdp_mem_fw_alloc);
 
 int sdp_mem_init(void);

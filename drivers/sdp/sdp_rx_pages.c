@@ -690,6 +690,18 @@ static void sdp_pages_uncharge(struct sdp_rx_pages *q, u32 len, u32 queued)
 		q->charge -= (u32)div_u64((u64)q->charge * len, queued);
 }
 
+/* Context: lock_sock and sdp->lock. */
+static void sdp_pages_uncharge_left(struct sdp_sock *sdp)
+{
+	struct sdp_rx_pages *q = &sdp->rx_pages;
+	u32 size = PAGE_ALIGN(q->charge);
+
+	if (likely(q->left <= size))
+		return;
+	sk_mem_uncharge(&sdp->inet.sk, q->left - size);
+	q->left = size;
+}
+
 /*
  * The reader has emptied the queue, after the provider was paused. A small buffer
  * grows: the reader is faster. Of a large one, note how long the reader took for it,
@@ -721,6 +733,7 @@ void sdp_shared_consume(struct sock *sk, u32 len)
 
 	spin_lock_bh(&sdp->lock);
 	sdp_pages_uncharge(q, len, sdp->rx_seq - sdp->copied_seq);
+	sdp_pages_uncharge_left(sdp);
 	if (unlikely(q->starved) && !q->charge)
 		sdp_pages_emptied(sk, q);
 	while (left)
@@ -766,6 +779,7 @@ static void sdp_shared_purge(struct sock *sk)
 		put_page(q->merge);
 	q->merge = NULL;
 	q->charge = 0;
+	sdp_pages_uncharge_left(sdp);
 	WRITE_ONCE(q->paused, false);
 	WRITE_ONCE(sdp->copied_seq, sdp->rx_seq);
 	WRITE_ONCE(sdp->urg_state, SDP_URG_NONE);
@@ -773,9 +787,24 @@ static void sdp_shared_purge(struct sock *sk)
 	spin_unlock_bh(&sdp->lock);
 }
 
-/* struct sdp_rxq_ops.orphan. The pages outlive the connection: nothing to do. */
+/*
+ * struct sdp_rxq_ops.orphan. The pages outlive the connection, and the provider does not charge
+ * its transport for them any more. So charge the socket, as TCP does for its receive queue. Up
+ * to here they were within the limits of TCP.
+ */
 static void sdp_shared_orphan(struct sock *sk, struct sdp_conn *conn)
 {
+	struct sdp_sock *sdp = sdp_sk(sk);
+	struct sdp_rx_pages *q = &sdp->rx_pages;
+	u32 size;
+
+	spin_lock_bh(&sdp->lock);
+	size = PAGE_ALIGN(q->charge);
+	if (size && __sk_mem_schedule(sk, size, SK_MEM_RECV)) {
+		sk_mem_charge(sk, size);
+		q->left = size;
+	}
+	spin_unlock_bh(&sdp->lock);
 }
 
 const struct sdp_rxq_ops sdp_rxq_shared = {

@@ -69,6 +69,7 @@ struct sdp_rx_block {
  * @merge: page that small payloads are copied into, with a reference
  * @merged: bytes of it in use
  * @charge: bytes of memory that the queue holds (truesize), as sk_rcvbuf limits them
+ * @left: the part of it that is charged to the socket, as the link has ended: whole pages
  * @rcvbuf: sk_rcvbuf as the provider knows it; lock_sock once the link is open
  * @paused: the provider is paused
  * @starved: the provider was paused, and the queue has not been empty since then
@@ -87,6 +88,7 @@ struct sdp_rx_pages {
 	struct page *merge;
 	u32 merged;
 	u32 charge;
+	u32 left;
 	u32 rcvbuf;
 	bool paused;
 	bool starved;

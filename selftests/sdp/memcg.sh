@@ -9,7 +9,7 @@
 . "$(dirname "$0")/../lib/lib.sh"
 # shellcheck source=selftests/sdp/memcg.bash
 . "$(dirname "$0")/memcg.bash"
-need python3
+need python3 rdma sdpstat
 COUNT=50
 
 # pages SERVE|CONNECT: KiB of the kernel's memory, without small objects, among them
@@ -57,6 +57,37 @@ link() {
 	rmdir $GROUP-serve $GROUP-connect
 }
 
+# established: connections of the program that accepts
+established() {
+	in_b sdpstat -a | grep -c ESTAB
+}
+
+none_established() {
+	[ "$(established)" -eq 0 ]
+}
+
+# ended LEAST: the connections end, the program has not read yet
+ended() {
+	PORT=$((PORT + 1))
+	program serve $COUNT $COUNT
+	program connect $COUNT $COUNT
+	ktap_check "ended: $COUNT connections are established" connected
+	HELD=$(charged serve)
+	ktap_check "ended: the connections are full" filled
+	ktap_check "ended: the reader is charged for data that wait for it" wait_for 20 holds "$1"
+	ktap_is "ended: the connections are there" "$(established)" $COUNT
+	rdma link delete rda
+	ktap_check "ended: the device goes, and the connections with it" \
+		wait_for 20 none_established
+	# the engines end, and what is charged for the time being is given back
+	sleep 1
+	ktap_check "ended: the reader is still charged, $(($(charged serve) - HELD)) KiB" holds "$1"
+	end connect
+	end serve
+	ktap_check "ended: all is given back" wait_for 10 given_back
+	rmdir $GROUP-serve $GROUP-connect
+}
+
 groups_up
 modprobe -q sdp
 dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
@@ -67,4 +98,8 @@ done
 PORT=$((PORT + 1))
 # the core's completion queues are charged to the program whose connection needed them first
 link "verbs link" 800 800 10000 $((COUNT * 200))
+for ns in a b; do
+	in_$ns sysctl -qw net.sdp.shared_link=1
+done
+ended $((COUNT * 96))
 ktap_done
