@@ -696,7 +696,7 @@ static void sdp_pages_uncharge_left(struct sdp_sock *sdp)
 	struct sdp_rx_pages *q = &sdp->rx_pages;
 	u32 size = PAGE_ALIGN(q->charge);
 
-	if (likely(q->left <= size))
+	if (q->left <= size)
 		return;
 	sk_mem_uncharge(&sdp->inet.sk, q->left - size);
 	q->left = size;

@@ -412,11 +412,27 @@ static void begin(void)
 	check(!sdp_pages_init(&k.conn));
 }
 
+/* The socket is charged for what the connection leaves, until it is read */
+static void leave(void)
+{
+	struct sock *sk = &k.sdp.inet.sk;
+	u32 unread = k.sdp.rx_seq - k.sdp.copied_seq;
+
+	sdp_rxq_shared.orphan(sk, &k.conn);
+	k.sdp.conn = NULL;
+	check(sk->charged == PAGE_ALIGN(k.sdp.rx_pages.charge));
+	if (unread)
+		sdp_rxq_shared.consume(sk, (unread + 1) / 2);
+	check(sk->charged == PAGE_ALIGN(k.sdp.rx_pages.charge));
+	sdp_rxq_shared.purge(sk);
+	check(!sk->charged);
+}
+
 static void end(void)
 {
 	u32 i;
 
-	sdp_rxq_shared.purge(&k.sdp.inet.sk);
+	leave();
 	for (i = 0; i < PAGES; i++) {
 		check(k.pages[i]->refs == 1);
 		put_page(k.pages[i]);

@@ -629,6 +629,11 @@ bool hyb_fpdu_queued(const struct hyb_qp *qp)
 	return false;
 }
 
+int hyb_fpdu_why(const struct hyb_qp *qp)
+{
+	return -ECONNRESET;
+}
+
 static void complete(u32 what, u32 bytes, u32 more)
 {
 	check(out->completions < COMPLETIONS);

@@ -195,6 +195,12 @@ bool hyb_fpdu_queued(const struct hyb_qp *qp)
 	return k.others;
 }
 
+int hyb_fpdu_why(const struct hyb_qp *qp)
+{
+	(void)qp;
+	return -ECONNRESET;
+}
+
 /* Something that is no message of the shared link; false: no place for it here */
 static bool lay_other(void)
 {

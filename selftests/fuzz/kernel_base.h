@@ -90,6 +90,8 @@ static inline void set_bit(int nr, unsigned long *p)
 #define GFP_ATOMIC 1u
 #define GFP_KERNEL 2u
 #define GFP_NOIO 2u
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+#define DIV_ROUND_UP(n, d) (((n) + (d) - 1) / (d))
 #define GFP_NOWAIT 4u
 #define GFP_KERNEL_ACCOUNT GFP_KERNEL
 #define __GFP_NOWARN 0u
@@ -114,6 +116,7 @@ struct page {
 struct page *alloc_pages(gfp_t gfp, int order);
 #define alloc_page(gfp) alloc_pages(gfp, 0)
 #define __free_page(page) put_page(page)
+#define __free_pages(page, order) put_page(page)
 void put_page(struct page *page);
 
 static inline void get_page(struct page *page)

@@ -84,7 +84,6 @@ extern unsigned long counted[];
 #define be16_to_cpu(v) __builtin_bswap16(v)
 #define be32_to_cpu(v) __builtin_bswap32(v)
 #define be64_to_cpu(v) __builtin_bswap64(v)
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #define clamp(v, low, high) min(max(v, low), high)
 
 #define msecs_to_jiffies(ms) (ms)

@@ -181,7 +181,13 @@ struct sock {
 	struct net *net;
 	u32 sk_rcvbuf;
 	int sk_userlocks;
+	u32 charged;
 };
+
+#define PAGE_ALIGN(n) (((n) + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1))
+#define __sk_mem_schedule(sk, size, kind) true
+#define sk_mem_charge(sk, size) ((sk)->charged += (size))
+#define sk_mem_uncharge(sk, size) ((sk)->charged -= (size))
 
 #define sock_net(sk) ((sk)->net)
 #define sdp_pernet(net) (net)
