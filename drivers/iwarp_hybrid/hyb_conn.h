@@ -238,8 +238,8 @@ enum {
  *	  there is no @sk, whose lock protects them later. Taken below the ownership of
  *	  the socket (lock_sock); hyb_sq.lock and hyb_rq.lock nest below it
  * @cpu: where the consumer ran last
- * @reclaim_at: when the next attempt to reclaim memory may begin, the lower part of jiffies
- * @reclaim_wait: jiffies between attempts
+ * @reclaim_from: when the last attempt to reclaim memory ended, the lower part of jiffies
+ * @reclaim_wait: jiffies until the next one may begin
  * @reclaims: an attempt is under way; set by @work, cleared by the attempt
  * @ip: IP options of packets, if @ip_set; by the rules of rdma_stack_link.set_ip
  * @ip_set: the consumer has set @ip
@@ -255,7 +255,7 @@ struct hyb_tcp {
 	struct tasklet_struct batch;
 	spinlock_t lock;	/* see above */
 	int cpu;
-	u32 reclaim_at;
+	u32 reclaim_from;
 	u16 reclaim_wait;
 	bool reclaims;
 	bool ip_set;

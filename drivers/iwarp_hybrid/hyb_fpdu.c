@@ -366,21 +366,14 @@ bool hyb_fpdu_queued(const struct hyb_qp *qp)
  * @qp: queue pair
  *
  * Context: any.
- * Return: -ETIMEDOUT, -EHOSTUNREACH or -ENETUNREACH if TCP got no answer, as its
- * tcp_write_err() says; else -ECONNRESET.
+ * Return: if TCP got no answer what its tcp_write_err() says: -ETIMEDOUT, or an error from
+ * ICMP; else -ECONNRESET.
  */
 int hyb_fpdu_why(const struct hyb_qp *qp)
 {
 	int why = READ_ONCE(qp->tx.why);
 
-	switch (why) {
-	case -ETIMEDOUT:
-	case -EHOSTUNREACH:
-	case -ENETUNREACH:
-		return why;
-	default:
-		return -ECONNRESET;
-	}
+	return why && why != -EPIPE ? why : -ECONNRESET;
 }
 
 /**

@@ -265,7 +265,7 @@ static void hyb_sched_reclaim(struct work_struct *work)
 		wait = clamp_t(u32, 2 * t->reclaim_wait, HYB_RECLAIM_MIN,
 			       HYB_RECLAIM_MAX);
 	t->reclaim_wait = wait;
-	t->reclaim_at = (u32)jiffies + wait;
+	t->reclaim_from = jiffies;
 	smp_store_release(&t->reclaims, false);	/* pairs with hyb_sched_lacks() */
 	hyb_qp_put(r->qp);
 	kfree(r);
@@ -282,7 +282,7 @@ static void hyb_sched_lacks(struct hyb_qp *qp)
 	struct hyb_reclaim *r;
 
 	if (smp_load_acquire(&t->reclaims) ||
-	    (s32)((u32)jiffies - t->reclaim_at) < 0)
+	    (u32)jiffies - t->reclaim_from < t->reclaim_wait)
 		return;
 	r = kmalloc(sizeof(*r), GFP_NOWAIT | __GFP_NOWARN);
 	if (!r)
@@ -336,7 +336,6 @@ void hyb_sched_init_qp(struct hyb_qp *qp)
 	INIT_LIST_HEAD(&qp->busy_node);
 	qp->tcp.cpu = raw_smp_processor_id();
 	INIT_DELAYED_WORK(&qp->tcp.work, hyb_sched_work);
-	qp->tcp.reclaim_at = jiffies;
 	tasklet_setup(&qp->tcp.batch, hyb_sched_batch);
 }
 

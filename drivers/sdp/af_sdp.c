@@ -1349,7 +1349,7 @@ static void sdp_leave_orphan(struct sock *sk)
 	/* data has arrived during the wait: reset, as if it had been there before close() */
 	if (sk->sk_state != TCP_CLOSE && sdp_unread(sk))
 		sdp_cm_abort(sk);
-	if (sk->sk_state == TCP_FIN_WAIT2 && READ_ONCE(sdp->linger2) < 0)
+	if (sdp_timer_unwanted(sk))
 		sdp_cm_abort(sk);
 	if (sk->sk_state == TCP_CLOSE) {
 		sdp_rx_purge(sk);

@@ -170,6 +170,7 @@ extern const struct sdp_rxq_ops sdp_rxq_verbs, sdp_rxq_shared, sdp_rxq_ring;
 /* sdp_timer.c */
 void sdp_timer_set_keepalive(struct sock *sk, int on);
 bool sdp_timer_start_orphan(struct sock *sk);
+bool sdp_timer_unwanted(const struct sock *sk);
 void sdp_timer_work(struct work_struct *work);
 
 /* sdp_inet.c */

@@ -788,13 +788,19 @@ static int sdp_port_backlog(const struct sock *sk, int backlog)
 	return clamp(backlog, SDP_BACKLOG_MIN, SDP_BACKLOG_MAX);
 }
 
-/* An iWARP device gets the port of TCP only now. */
+/*
+ * An iWARP device gets the port of TCP only now. siw takes it in the namespace of the task,
+ * whatever that of the socket is: the privilege of one is no privilege in the other.
+ */
 static int sdp_port_listen_id(struct sdp_port *port, struct sock *sk, int i,
 			      int backlog)
 {
-	const struct cred *old = sdp_sock_use_port(sk, port->addr.v4.sin_port);
-	int err = rdma_listen(port->id[i], sdp_port_backlog(sk, backlog));
+	bool here = net_eq(current->nsproxy->net_ns, sock_net(sk));
+	const struct cred *old;
+	int err;
 
+	old = sdp_sock_use_port(sk, here ? port->addr.v4.sin_port : 0);
+	err = rdma_listen(port->id[i], sdp_port_backlog(sk, backlog));
 	sdp_sock_used_port(old);
 	if (!err)
 		port->listening |= BIT(i);

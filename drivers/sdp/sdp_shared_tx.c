@@ -496,19 +496,6 @@ static void sdp_shared_commit(struct sdp_conn *conn, struct rdma_stack_tx *tx,
 	spin_unlock_bh(&sdp->lock);
 }
 
-/* The error for the socket, of one that the provider gives when the link has ended */
-static int sdp_shared_error(int err)
-{
-	switch (err) {
-	case -ETIMEDOUT:
-	case -EHOSTUNREACH:
-	case -ENETUNREACH:
-		return -err;
-	default:
-		return ECONNRESET;
-	}
-}
-
 /*
  * A reservation failed. Returns what struct sdp_link_ops.send returns, or -EAGAIN to
  * try once more: tx_space may have been called before we noted that we need it.
@@ -517,11 +504,15 @@ static int sdp_shared_error(int err)
  */
 static int sdp_shared_no_room(struct sdp_conn *conn, int err)
 {
-	int error = sdp_shared_error(err);
-
-	/* the provider has closed the link; its event may arrive later */
-	if (err == -EPIPE || error != ECONNRESET)
-		sdp_conn_down(conn, error);
+	switch (err) {
+	case -EAGAIN:
+	case -ENOMEM:
+	case -ENOTCONN:
+		break;
+	default:
+		/* the provider has closed the link; its event may arrive later */
+		sdp_conn_down(conn, err == -EPIPE ? ECONNRESET : -err);
+	}
 	if (!READ_ONCE(conn->shared->tx.no_room)) {
 		WRITE_ONCE(conn->shared->tx.no_room, true);
 		return -EAGAIN;
@@ -1019,7 +1010,7 @@ static void sdp_shared_closed(void *ctx, int err)
 	struct sdp_conn *conn = ctx;
 
 	set_bit(SDP_CONN_CLOSED, &conn->flags);
-	sdp_conn_down(conn, sdp_shared_error(err));
+	sdp_conn_down(conn, err ? -err : ECONNRESET);
 }
 
 static const struct rdma_stack_ulp sdp_shared_ulp = {

@@ -974,7 +974,7 @@ static struct socket *sdp_set_missed(struct sock *sk)
 int sdp_setsockopt(struct socket *sock, int level, int optname,
 		   sockptr_t optval, unsigned int optlen)
 {
-	int err = sdp_set_any(sock, level, optname, optval, optlen);
+	int again, err = sdp_set_any(sock, level, optname, optval, optlen);
 	struct socket *tcp;
 
 	/* TCP does not know it, and SDP_FALLBACK may just have turned the socket */
@@ -984,8 +984,11 @@ int sdp_setsockopt(struct socket *sock, int level, int optname,
 	if (!tcp)
 		return err;
 	if (level == SOL_SOCKET)
-		return sock_setsockopt(tcp, level, optname, optval, optlen);
-	return tcp->ops->setsockopt(tcp, level, optname, optval, optlen);
+		again = sock_setsockopt(tcp, level, optname, optval, optlen);
+	else
+		again = tcp->ops->setsockopt(tcp, level, optname, optval, optlen);
+	/* an option that was set in time may be refused the second time */
+	return err ? again : 0;
 }
 
 /**

@@ -84,6 +84,23 @@ static bool sdp_timer_orphan_held(const struct sock *sk)
 	       (1 << sk->sk_state) & (TCPF_LAST_ACK | TCPF_FIN_WAIT2);
 }
 
+/**
+ * sdp_timer_unwanted - is a closed connection to be dropped, by TCP_LINGER2 below 0?
+ * @sk: socket, locked
+ *
+ * As on TCP, once the peer has got all. A device that delays messages may still have some.
+ *
+ * Context: process.
+ */
+bool sdp_timer_unwanted(const struct sock *sk)
+{
+	const struct sdp_conn *conn = sdp_sk(sk)->conn;
+
+	return sk->sk_state == TCP_FIN_WAIT2 &&
+	       READ_ONCE(sdp_sk(sk)->linger2) < 0 && conn &&
+	       (test_bit(SDP_CONN_SHARED, &conn->flags) || !conn->fc->held);
+}
+
 /* An orphan may stay while its data leaves, up to a limit. */
 static unsigned long sdp_timer_orphan(struct sock *sk)
 {
@@ -92,8 +109,7 @@ static unsigned long sdp_timer_orphan(struct sock *sk)
 
 	if (!sdp->conn || sk->sk_state == TCP_CLOSE)
 		return 0;
-	/* as TCP, when the FIN is acknowledged */
-	if (sk->sk_state == TCP_FIN_WAIT2 && READ_ONCE(sdp->linger2) < 0) {
+	if (sdp_timer_unwanted(sk)) {
 		sdp_cm_abort(sk);
 		return 0;
 	}

@@ -183,9 +183,9 @@ enum rdma_stack_rx_verdict {
  *	  for the next time. May come again, and before the first @rx_begin. NULL:
  *	  nothing is kept
  * @closed: nothing more will be sent or delivered; once. The error is 0 if the
- *	    peer has ended its direction, -ETIMEDOUT, -EHOSTUNREACH or -ENETUNREACH
- *	    if the transport got no answer, else -ECONNRESET. Events of the queue
- *	    pair and of the connection manager come as without a shared link.
+ *	    peer has ended its direction; if the transport got no answer -ETIMEDOUT
+ *	    or what ICMP said; else -ECONNRESET. Events of the queue pair and of
+ *	    the connection manager come as without a shared link.
  *
  * Context of all: bottom halves disabled and the provider's transport lock
  * held. They must not sleep, nor call rdma_stack_link or post to this queue
@@ -335,8 +335,8 @@ struct rdma_stack_ip {
  *		tx_space follows
  *	-ENOTCONN not in full operation yet
  *	-EPIPE	the connection has ended; @closed may still be under way.
- *		Also -ETIMEDOUT, -EHOSTUNREACH, -ENETUNREACH, if the transport
- *		got no answer
+ *		If the transport got no answer it is another error instead:
+ *		-ETIMEDOUT, or what ICMP said
  *	-ENOMEM	no pages now; tx_space follows
  *	-EINVAL	@hdr_len is 0 or exceeds RDMA_STACK_TX_HDR (tx_reserve only)
  *
