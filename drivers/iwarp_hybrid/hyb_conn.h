@@ -222,6 +222,7 @@ enum {
 	HYB_TODO_TX,		/* transmit engine */
 	HYB_TODO_RX,		/* receive engine */
 	HYB_TODO_OOO,		/* a look at the out-of-order queue */
+	HYB_TODO_FLUSH,		/* hyb_qp_flush_again(), only in hyb_tcp.later */
 };
 
 /**
@@ -230,7 +231,7 @@ enum {
  *	so that callers of ib_post_send may lock it at any time
  * @attached: the engines may run; changes only under the socket's spinlock
  * @todo: HYB_TODO_*
- * @later: HYB_TODO_* that @work adds to @todo when it runs
+ * @later: HYB_TODO_* that @work adds to @todo, or does, when it runs
  * @work: runs the engines for callers with interrupts disabled, for callers
  *	  that run inside the engine of another QP, and as a retry timer
  * @batch: runs the receive engine after the packets that come in at a time

@@ -7,12 +7,19 @@
  * needed for completion are kept where users cannot write.
  *
  * Calls hyb_cq.c and hyb_obj.c; kicks the engines through hyb_sched.c when work was
- * posted.
+ * posted. hyb_sched.c also calls hyb_qp_flush_again() later, by a pointer.
  */
 #include "hyb_sched.h"
 #include "hybrid.h"
 
 #define HYB_FLUSH_BATCH		64	/* entries flushed with a lock held */
+
+/* See hyb_qp_flush_again() */
+#define HYB_FLUSH_AGAIN		1024	/* entries flushed at a time */
+#define HYB_FLUSH_TIME		HZ
+#define HYB_FLUSH_SHIFT		2
+#define HYB_FLUSH_MIN		msecs_to_jiffies(10)
+#define HYB_FLUSH_MAX		msecs_to_jiffies(100)
 
 /* -------------------------------------------------------------- completions */
 
@@ -529,54 +536,71 @@ static bool hyb_sq_flush_one(struct hyb_qp *qp)
 }
 
 /*
- * A user can post as fast as this flushes. So flush the requests that were taken and
- * one round of the ring at most; the next doorbell flushes the rest. Queues of the
- * kernel are flushed completely.
+ * A user can post as fast as this flushes. So flush two rounds of the ring at most: the
+ * requests that were taken, and one round of others. Nor does it flush more than @max.
+ * Entries may be left then, for which a user rings no doorbell: it does so only if the
+ * entry before a new one has been taken. hyb_qp_flush_again() finds them. Queues of the
+ * kernel are flushed completely. Returns how many were flushed.
  */
-static void hyb_sq_flush(struct hyb_qp *qp)
+static u32 hyb_sq_flush(struct hyb_qp *qp, u32 max)
 {
 	struct hyb_sq *sq = &qp->sq;
+	u32 n, limit, done = 0;
 	unsigned long flags;
 	bool more = true;
-	u32 n, left = 0;
 
 	while (more) {
 		spin_lock_irqsave(&sq->lock, flags);
 		/* in state ERROR the size does not change any more */
-		if (!left)
-			left = 2 * (sq->mask + 1);
-		for (n = 0; n < HYB_FLUSH_BATCH && more; n++)
-			more = hyb_sq_flush_one(qp) &&
-			       (!qp->user || --left);
+		limit = min(max, 2 * (sq->mask + 1));
+		for (n = 0; n < HYB_FLUSH_BATCH && more; n++) {
+			more = (!qp->user || done < limit) &&
+			       hyb_sq_flush_one(qp);
+			done += more;
+		}
 		sq->flushed = !more;
 		spin_unlock_irqrestore(&sq->lock, flags);
 	}
+	return done;
 }
 
-static void hyb_rq_flush(struct hyb_qp *qp)
+/* As hyb_sq_flush(), one round of the ring */
+static u32 hyb_rq_flush(struct hyb_qp *qp, u32 max)
 {
 	struct hyb_rq *rq = &qp->rq;
-	unsigned long flags;
+	u32 n, limit, done = 0;
 	struct siw_rqe rqe;
+	unsigned long flags;
 	bool more = true;
-	u32 n, left = 0;
 
 	while (more) {
 		spin_lock_irqsave(&rq->lock, flags);
-		if (!left)
-			left = rq->mask + 1;
+		limit = min(max, rq->mask + 1);
 		for (n = 0; n < HYB_FLUSH_BATCH && more; n++) {
-			if (!hyb_rq_take(rq, &rqe)) {
-				more = false;
+			more = (!qp->user || done < limit) &&
+			       hyb_rq_take(rq, &rqe);
+			if (!more)
 				break;
-			}
 			hyb_rq_complete(qp, &rqe, 0, 0, false,
 					SIW_WC_WR_FLUSH_ERR);
-			more = !qp->user || --left;
+			done++;
 		}
 		rq->flushed = !more;
 		spin_unlock_irqrestore(&rq->lock, flags);
 	}
+	return done;
+}
+
+/* Have hyb_qp_flush_again() look at the rings of a user, the less often the longer ago */
+static void hyb_flush_soon(struct hyb_qp *qp)
+{
+	u32 ago = (u32)jiffies - READ_ONCE(qp->flushed_at);
+
+	if (!qp->user || READ_ONCE(qp->dead) || ago > HYB_FLUSH_TIME)
+		return;
+	hyb_sched_retry(qp, HYB_TODO_FLUSH,
+			clamp_t(u32, ago >> HYB_FLUSH_SHIFT, HYB_FLUSH_MIN,
+				HYB_FLUSH_MAX));
 }
 
 /* Receives of a shared queue stay there: the queue pair only raises the last event */
@@ -598,19 +622,43 @@ static void hyb_srq_last(struct hyb_qp *qp)
  * @qp: queue pair in state ERROR whose engines have stopped, with no receive
  *	or request in their hands
  *
- * From now on requests complete as soon as they are posted. Consumers are
- * notified. May be repeated.
+ * From now on requests complete as soon as they are posted; those of a user that come
+ * without a doorbell a little later. Consumers are notified. May be repeated.
  *
  * Context: any.
  */
 void hyb_qp_flush(struct hyb_qp *qp)
 {
-	hyb_sq_flush(qp);
+	hyb_sq_flush(qp, U32_MAX);
 	if (qp->srq)
 		hyb_srq_last(qp);
 	else
-		hyb_rq_flush(qp);
+		hyb_rq_flush(qp, U32_MAX);
 	hyb_qp_notify(qp);
+	WRITE_ONCE(qp->flushed_at, jiffies);
+	hyb_flush_soon(qp);
+}
+
+/**
+ * hyb_qp_flush_again - complete what a user has posted without a doorbell
+ * @qp: queue pair after hyb_qp_flush()
+ *
+ * Looks again until it has found nothing for a second. A user can keep it busy for ever,
+ * so it flushes little at a time.
+ *
+ * Context: any.
+ */
+void hyb_qp_flush_again(struct hyb_qp *qp)
+{
+	u32 done = hyb_sq_flush(qp, HYB_FLUSH_AGAIN);
+
+	if (!qp->srq)
+		done += hyb_rq_flush(qp, HYB_FLUSH_AGAIN);
+	if (done) {
+		hyb_qp_notify(qp);
+		WRITE_ONCE(qp->flushed_at, jiffies);
+	}
+	hyb_flush_soon(qp);
 }
 
 /**
@@ -890,7 +938,10 @@ static int hyb_sq_post(struct hyb_qp *qp, const struct ib_send_wr *wr,
 	return err;
 }
 
-/* False: a flush that is under way, or still to come, also takes the caller's entry */
+/*
+ * False: a flush is under way, or still to come. It takes the caller's entry, or leaves it
+ * to hyb_qp_flush_again().
+ */
 static bool hyb_sq_flushed(struct hyb_sq *sq)
 {
 	unsigned long flags;

@@ -303,6 +303,9 @@ static void hyb_sched_work(struct work_struct *work)
 					 struct hyb_tcp, work);
 	struct hyb_qp *qp = container_of(t, struct hyb_qp, tcp);
 
+	/* also of a queue pair that was never connected */
+	if (test_and_clear_bit(HYB_TODO_FLUSH, &t->later))
+		hyb_sched_engines->flush(qp);
 	if (!t->sk)
 		return;
 	if (unlikely(READ_ONCE(qp->tx.s.lacks)))

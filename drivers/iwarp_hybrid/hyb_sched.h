@@ -18,13 +18,16 @@ struct sock;
  * @rx: walks over what has come in
  * @ooo: looks at the out-of-order queue
  * @tx: transmits what can be transmitted
+ * @flush: flushes what came to the queues after the engines had stopped
  *
- * The transport layer registers them. Context: spinlock of the socket held.
+ * The transport layer registers them. Context: spinlock of the socket held, but not for
+ * @flush, which the work item calls without a lock.
  */
 struct hyb_engine_ops {
 	void (*rx)(struct hyb_qp *qp);
 	void (*ooo)(struct hyb_qp *qp);
 	void (*tx)(struct hyb_qp *qp);
+	void (*flush)(struct hyb_qp *qp);
 };
 
 /* Called for a new queue pair */

@@ -544,6 +544,7 @@ static const struct hyb_engine_ops hyb_tcp_engines = {
 	.rx = hyb_rx_run,
 	.ooo = hyb_ooo_look,
 	.tx = hyb_tx_run,
+	.flush = hyb_qp_flush_again,
 };
 
 int __init hyb_tcp_init(void)

@@ -330,7 +330,8 @@ struct hyb_sq_slot {
  * @get: next entry to complete; entries complete in order
  * @nlent: requests that are sent, but the network has their memory
  * @lent: the first of these, if there are any
- * @flushed: the QP failed and the queue is empty: complete at once
+ * @flushed: the QP failed and the queue is empty: complete at once. That of a user may
+ *	     have entries already, see hyb_qp_flush_again()
  *
  * @tx, @get, @nlent, @lent and @slot belong to the holder of the TCP socket; once the QP
  * is in ERROR and its engines have stopped they belong to @lock.
@@ -439,6 +440,7 @@ struct hyb_srq {
  * @requested: where components should be; changes under the TCP socket's lock once
  *	  connected, under hyb_tcp.lock before
  * @place: where they are, see hyb_place_update(); locked as @requested
+ * @flushed_at: jiffies, when its queues were last flushed
  * @shared: link shared with the upper layer, or NULL; hyb_shared's
  * @off: connection as the NIC knows it, or NULL; hyb_offload's
  * @ooo: out-of-order placement, or NULL; set once at attach; hyb_ooo's
@@ -471,6 +473,7 @@ struct hyb_qp {
 	bool attr_behind;
 	struct hyb_place requested;
 	struct hyb_place place;
+	u32 flushed_at;
 
 	struct hyb_sq sq;
 	struct hyb_rq rq;
@@ -582,6 +585,7 @@ static inline void hyb_qp_put(struct hyb_qp *qp)
 /* ------------------------------------------------------------- hyb_queue */
 
 void hyb_qp_flush(struct hyb_qp *qp);
+void hyb_qp_flush_again(struct hyb_qp *qp);
 void hyb_qp_abort(struct hyb_qp *qp, enum hyb_close how);
 u32 hyb_qp_notify(struct hyb_qp *qp);
 int hyb_sq_next(struct hyb_qp *qp, struct siw_sqe *sqe, u32 *slot);

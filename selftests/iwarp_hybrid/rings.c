@@ -9,8 +9,9 @@
  *
  * First requests with one thing wrong each, which must complete with the right
  * error; then inline data as the library posts them, a process that wants to
- * connect another one's queue pair, calls that it should not make (rings_calls.c), and
- * ROUNDS connections whose rings are filled at random. Prints TAP.
+ * connect another one's queue pair, posts to a queue pair that fails, calls that it
+ * should not make (rings_calls.c), and ROUNDS connections whose rings are filled at
+ * random. Prints TAP.
  *
  * Or as many queue pairs with long queues, kept until the standard input ends.
  *
@@ -19,6 +20,7 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -38,6 +40,11 @@
 #define MAX_KEPT 16
 
 #define KERNEL_ADDRESS 0xffff888000100000ULL
+
+/* Posts while a queue pair fails; the completion queue takes all that are outstanding */
+#define FLUSH_CQE 16384
+#define FLUSH_OUTSTANDING 8192
+#define FLUSH_ROUNDS 20
 
 /* More pieces than a request has elements */
 #define MAX_PIECES 7
@@ -321,6 +328,173 @@ static void try_theft(int out, int in)
 	disconnect(&c);
 }
 
+/* ------------------------------------------------ posts to a queue pair that fails */
+
+struct flood {
+	struct conn c;
+	struct ibv_cq *cq;
+	unsigned int posted, completed, doorbells;
+	bool stop;
+};
+
+static int open_flood(struct flood *f)
+{
+	struct ibv_qp_init_attr attr = {
+		.cap = { .max_send_wr = SEND_WR,
+			 .max_recv_wr = RECV_WR,
+			 .max_send_sge = 1,
+			 .max_recv_sge = 1 },
+		.qp_type = IBV_QPT_RC,
+		.sq_sig_all = 1,
+	};
+	struct rdma_conn_param param = conn_param;
+
+	memset(f, 0, sizeof(*f));
+	f->c.id = open_id(NULL);
+	if (!f->c.id)
+		return -1;
+	f->cq = ibv_create_cq(f->c.id->verbs, FLUSH_CQE, NULL, NULL, 0);
+	attr.send_cq = f->cq;
+	attr.recv_cq = f->cq;
+	if (!f->cq || rdma_create_qp(f->c.id, NULL, &attr) ||
+	    rdma_connect(f->c.id, &param))
+		return -1;
+	find_rings(&f->c);
+	return f->c.ring[SQ_PAGES] && f->c.ring[RQ_PAGES] ? 0 : -1;
+}
+
+static void close_flood(struct flood *f)
+{
+	if (f->c.id)
+		rdma_destroy_ep(f->c.id);
+	if (f->cq)
+		ibv_destroy_cq(f->cq);
+}
+
+static bool taken(const struct siw_sqe *sqe)
+{
+	return !(__atomic_load_n(&sqe->flags, __ATOMIC_SEQ_CST) &
+		 SIW_WQE_VALID);
+}
+
+static struct siw_sqe *flood_entry(struct flood *f, unsigned int i)
+{
+	return (struct siw_sqe *)f->c.ring[SQ_PAGES] + i % SEND_WR;
+}
+
+static void post_one(struct flood *f)
+{
+	struct siw_sqe *sqe = flood_entry(f, f->posted++);
+
+	sqe->opcode = SIW_OP_SEND;
+	sqe->num_sge = 1;
+	sqe->sge[0].length = 1;
+	__atomic_store_n(&sqe->flags, SIW_WQE_VALID | SIW_WQE_INLINE,
+			 __ATOMIC_SEQ_CST);
+}
+
+/*
+ * Keeps the queue full, and posts as the verbs library does: without a doorbell if the
+ * entry before has not been taken
+ */
+static void *post_flood(void *arg)
+{
+	struct flood *f = arg;
+	unsigned int completed;
+
+	while (!__atomic_load_n(&f->stop, __ATOMIC_SEQ_CST)) {
+		completed = __atomic_load_n(&f->completed, __ATOMIC_SEQ_CST);
+		if (f->posted - completed >= FLUSH_OUTSTANDING ||
+		    !taken(flood_entry(f, f->posted)))
+			continue;
+		post_one(f);
+		if (!taken(flood_entry(f, f->posted - 2)))
+			continue;
+		f->doorbells++;
+		doorbell(&f->c);
+	}
+	return NULL;
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
+/* Takes completions for that long, or until there are @enough; true then */
+static bool take_flood(struct flood *f, int ms, unsigned int enough)
+{
+	int64_t end = now_ms() + ms;
+	struct ibv_wc wc[64];
+	int n;
+
+	do {
+		n = ibv_poll_cq(f->cq, 64, wc);
+		if (n > 0)
+			__atomic_fetch_add(&f->completed, n, __ATOMIC_SEQ_CST);
+		if (f->completed == enough)
+			return true;
+	} while (now_ms() < end);
+	return false;
+}
+
+/* A receive for which there is no doorbell */
+static void post_receive(struct flood *f)
+{
+	struct siw_rqe *rqe = (struct siw_rqe *)f->c.ring[RQ_PAGES];
+
+	rqe->num_sge = 0;
+	__atomic_store_n(&rqe->flags, SIW_WQE_VALID, __ATOMIC_SEQ_CST);
+	f->posted++;
+}
+
+/* False if what the program has posted does not complete */
+static bool flood(struct flood *f, bool *receive)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	struct timespec nap = { .tv_nsec = 50000000 };
+	pthread_t poster;
+	bool ok;
+
+	while (f->posted < SEND_WR)
+		post_one(f);
+	if (pthread_create(&poster, NULL, post_flood, f))
+		return false;
+	nanosleep(&nap, NULL);
+	ok = !ibv_modify_qp(f->c.id->qp, &attr, IBV_QP_STATE);
+	/* the other processor is for the flush */
+	nanosleep(&nap, NULL);
+	take_flood(f, 100, -1U);
+	__atomic_store_n(&f->stop, true, __ATOMIC_SEQ_CST);
+	pthread_join(poster, NULL);
+	ok = take_flood(f, 3000, f->posted) && ok;
+	if (!ok)
+		return false;
+	post_receive(f);
+	*receive = take_flood(f, 3000, f->posted) && *receive;
+	return true;
+}
+
+static void try_flood(void)
+{
+	bool ok = true, receive = true;
+	struct flood f;
+	int i;
+
+	for (i = 0; i < FLUSH_ROUNDS && ok; i++) {
+		ok = !open_flood(&f) && flood(&f, &receive);
+		printf("# %u posted, %u completed, %u doorbells\n", f.posted,
+		       f.completed, f.doorbells);
+		close_flood(&f);
+	}
+	result(ok,
+	       "all requests complete that are posted while a queue pair fails");
+	result(ok && receive, "a receive posted after that completes");
+}
+
 /* Random bytes, but with much that passes the first checks */
 static void fill(unsigned char *p, size_t n, const struct conn *c)
 {
@@ -467,6 +641,7 @@ int main(int argc, char **argv)
 	try_theft(to[1], from[0]);
 	close(to[1]);
 	wait(NULL);
+	try_flood();
 	calls_tests();
 	for (i = 0; i < rounds; i++)
 		connected += try_random();
