@@ -327,6 +327,27 @@ void sdp_conn_flushed(struct sdp_conn *conn)
 }
 
 /**
+ * sdp_conn_fin_waits - may our DisConn wait for the peer's reader, though complete?
+ * @conn: connection
+ * @ack: last MSeqAck of the peer
+ *
+ * On a verbs link whose device delays messages it may, in the transport, until the peer
+ * acknowledges it. On a shared link it has arrived when it is complete.
+ *
+ * Context: any.
+ *
+ * Return: true if it may, or has not been sent.
+ */
+bool sdp_conn_fin_waits(const struct sdp_conn *conn, u32 ack)
+{
+	if (!conn->fc->held || conn->shared)
+		return false;
+	/* pairs with sdp_conn_fin_sent() */
+	return smp_load_acquire(&conn->tx_fin) < SDP_FIN_SENT ||
+	       sdp_seq_after(conn->fin_mseq, ack);
+}
+
+/**
  * sdp_conn_fin_done - our DisConn has left
  * @conn: connection
  *
@@ -342,7 +363,8 @@ void sdp_conn_fin_done(struct sdp_conn *conn)
 	if (sdp->conn == conn) {
 		if (sk->sk_state == TCP_FIN_WAIT1) {
 			sdp_sock_set_state(sk, TCP_FIN_WAIT2);
-		} else if (sk->sk_state == TCP_CLOSING) {
+		} else if (sk->sk_state == TCP_CLOSING &&
+			   !sdp_conn_fin_waits(conn, conn->peer_ack)) {
 			graceful = true;
 			sdp_sock_set_state(sk, TCP_CLOSE);
 		}

@@ -276,6 +276,7 @@ struct sdp_conn {
 	bool tx_away;			/* a sender is away, see sdp_conn_leave() */
 	u32 tx_waiters;			/* others that wait for it */
 	u8 tx_fin;			/* enum sdp_tx_fin */
+	u32 fin_mseq;			/* verbs link: MSeq of our DisConn, once sent */
 
 	/* of neither half; here, they fill the last cache line */
 	struct sdp_terms terms;
@@ -290,6 +291,14 @@ static inline bool sdp_conn_fin_busy(const struct sdp_conn *conn)
 	u8 fin = READ_ONCE(conn->tx_fin);
 
 	return fin == SDP_FIN_WANTED || fin == SDP_FIN_SENT;
+}
+
+/* The next message will be our DisConn, on a verbs link. Context: tx_lock. */
+static inline void sdp_conn_fin_sent(struct sdp_conn *conn)
+{
+	conn->fin_mseq = conn->tx_mseq + 1;
+	/* pairs with sdp_conn_fin_waits() */
+	smp_store_release(&conn->tx_fin, SDP_FIN_SENT);
 }
 
 /*
@@ -308,6 +317,7 @@ static inline bool sdp_conn_graceful(const struct sdp_conn *conn, int error)
 /* sdp_conn.c */
 extern struct sdp_zc sdp_zc_none;
 int sdp_conn_init(void);
+bool sdp_conn_fin_waits(const struct sdp_conn *conn, u32 ack);
 void sdp_conn_exit(void);
 struct sdp_shared *sdp_conn_alloc_shared(void);
 void sdp_conn_free_shared(struct sdp_shared *shared);

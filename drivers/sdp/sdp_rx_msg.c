@@ -153,6 +153,11 @@ static int sdp_rx_discon(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 		sdp_sock_set_state(sk, TCP_CLOSING);
 		break;
 	case TCP_FIN_WAIT2:
+		/* sdp_rx_closing() goes on */
+		if (sdp_conn_fin_waits(conn, c->m.h.mseq_ack)) {
+			sdp_sock_set_state(sk, TCP_CLOSING);
+			break;
+		}
 		c->graceful = true;
 		sdp_sock_set_state(sk, TCP_CLOSE);
 		break;
@@ -416,6 +421,24 @@ void sdp_rx_violation(struct sdp_rx_ctx *c, int mib)
 	sdp_conn_down(c->conn, ECONNRESET);
 }
 
+/*
+ * Both ends have finished. An end that hangs up before the peer has got its DisConn loses
+ * what waits for the peer's reader, see sdp_conn_fin_waits(). DisConns that cross do not
+ * acknowledge each other: then an empty message does so.
+ */
+static void sdp_rx_closing(struct sdp_rx_ctx *c)
+{
+	struct sdp_conn *conn = c->conn;
+
+	if (sdp_conn_fin_waits(conn, c->m.h.mseq_ack)) {
+		if (c->m.h.mid == SDP_MID_DISCON)
+			sdp_conn_ctl(conn, SDP_CTL_FIRST);
+	} else if (READ_ONCE(conn->tx_fin) == SDP_FIN_DONE) {
+		c->graceful = true;
+		sdp_sock_set_state(c->sk, TCP_CLOSE);
+	}
+}
+
 /**
  * sdp_rx_taken - a message has been received to its end
  * @sdp: socket of the connection
@@ -430,6 +453,8 @@ void sdp_rx_taken(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 		   c->m.h.mid == c->conn->fc->mid && !c->m.payload_len);
 	WRITE_ONCE(c->conn->rx_mseq, c->m.h.mseq);
 	c->conn->fc->peer(c->conn, c->m.h.bufs, c->m.h.mseq_ack);
+	if (unlikely(c->sk->sk_state == TCP_CLOSING && sdp->conn == c->conn))
+		sdp_rx_closing(c);
 }
 
 /**

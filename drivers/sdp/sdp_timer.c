@@ -81,7 +81,7 @@ static bool sdp_timer_orphan_held(const struct sock *sk)
 	const struct sdp_conn *conn = sdp_sk(sk)->conn;
 
 	return conn->fc->held && conn->tx_fin == SDP_FIN_DONE &&
-	       (1 << sk->sk_state) & (TCPF_LAST_ACK | TCPF_FIN_WAIT2);
+	       (1 << sk->sk_state) & (TCPF_LAST_ACK | TCPF_FIN_WAIT2 | TCPF_CLOSING);
 }
 
 /**

@@ -306,7 +306,7 @@ static int sdp_verbs_run_end(struct sdp_conn *conn)
 	if (conn->tx_fin == SDP_FIN_WANTED &&
 	    v->tx_tail == v->tx_head && !(zco && zco->busy(conn)) &&
 	    sdp_verbs_slot_free(conn) && conn->fc->may_send(conn, false)) {
-		conn->tx_fin = SDP_FIN_SENT;
+		sdp_conn_fin_sent(conn);
 		SDP_INC_STATS(net, DISCON_SENT);
 		err = sdp_verbs_post(conn, SDP_MID_DISCON, NULL);
 	}

@@ -7,7 +7,8 @@ that the server has not read then.
 "hold" accepts SDP connections and reads nothing; "fill" makes thirty, sends until nothing
 more is taken, and ends.
 The reader reads as many bytes as a line of its input says, and all that is left at
-the end of that; then it prints how many came, and an errno, or - for none."""
+the end of that; then it prints how many came, and an errno, or - for none. At a line
+"finish" it sends no more."""
 import errno
 import socket
 import sys
@@ -38,6 +39,9 @@ def read(address, how, count):
     total, result = 0, "-"
     try:
         for line in iter(sys.stdin.readline, ""):
+            if line == "finish\n":
+                sock.shutdown(socket.SHUT_WR)
+                continue
             total += len(sock.recv(int(line), socket.MSG_WAITALL))
         while data := sock.recv(32 * KB):
             total += len(data)

@@ -4,7 +4,8 @@
 #
 # A program has closed, a slow reader has not got all of it yet. When the peer's
 # transport has it, DisConn included, it reaches the reader, though that takes longer
-# than fin_timeout. A program that closes with something unread resets, as with TCP.
+# than fin_timeout, or the reader has finished as well. A program that closes with
+# something unread resets, as with TCP.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -72,6 +73,28 @@ patient() {
 	ktap_check "$1: the server gives up" wait_for 20 more_timeouts "$before"
 	enough
 	ktap_is "$1: the reader gets all data" "$GOT" "$BYTES -"
+}
+
+# no connection of the server is left
+ended() { ! in_b sdpstat -a | grep -q "^[FC].*:$PORT "; }
+
+# both NAME: the reader has finished as well, long before it has read all
+both() {
+	local n=0
+
+	in_b sysctl -qw net.sdp.fin_timeout=60
+	reader open $BYTES
+	wait_closed "$1"
+	until left || [ $((n += 16384)) -gt $BYTES ]; do
+		echo 16384 >&"$TELL"
+	done
+	echo finish >&"$TELL"
+	# longer than iwarp_hybrid waits for a reader, and for the end of the peer
+	sleep 12
+	enough
+	ktap_is "$1: a reader that finishes first gets all data" "$GOT" "$BYTES -"
+	ktap_check "$1: then the connection ends" wait_for 10 ended
+	in_b sysctl -qw net.sdp.fin_timeout=6
 }
 
 # unread NAME: data that the server has not read is lost, so the reader gets an error
@@ -143,6 +166,7 @@ for policy in auto vwin; do
 	serve
 	unread $policy
 	patient $policy
+	both $policy
 	stop_bg "$BG_PID"
 	ktap_check "$policy: no socket is left" wait_for 20 no_sockets
 done
