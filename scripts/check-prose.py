@@ -79,7 +79,7 @@ charge check clamp clarify clean clear close coalesce collect combine compare co
 compute connect convert copy correct count cover create cut deal decide declare decode defer define
 delay delete deliver derive describe destroy detach detect determine disable discard distinguish
 do document don't double drain drop dump emit enable encode end enforce ensure enter establish
-exclude exercise exit expand explain export expose extend extract factor fail fall fetch fill
+exclude exercise exit expand expect explain export expose extend extract factor fail fall fetch fill
 filter find finish fix flush fold follow forbid force format forward free generate get give grow guard
 handle hang have hide hold honor honour identify ignore implement import improve include increase index
 inherit initialize inline insert install introduce invalidate invert isolate join judge keep kill

@@ -281,6 +281,7 @@ static void hyb_sched_lacks(struct hyb_qp *qp)
 	struct hyb_tcp *t = &qp->tcp;
 	struct hyb_reclaim *r;
 
+	/* pairs with hyb_sched_reclaim() */
 	if (smp_load_acquire(&t->reclaims) ||
 	    (u32)jiffies - t->reclaim_from < t->reclaim_wait)
 		return;

@@ -6,8 +6,8 @@
  * It is charged for whole buffers, where they are allocated and freed, in any context: so
  * without sk_forward_alloc, which belongs to the owner of the socket. Otherwise the rules
  * are those of __sk_mem_raise_allocated(). The pages themselves are charged to the memory
- * control group of the socket by the page allocator (sdp_sock_charge()). What a shared link
- * leaves when it ends is in the account as well (sdp_shared_orphan()).
+ * control group of the socket by the page allocator (sdp_sock_charge()). The account also has
+ * the data that a shared link leaves when it ends (sdp_shared_orphan()).
  *
  * Each socket may have one buffer to send and one to receive, whatever others have, so
  * that its data moves on when the peer and the program do their part.
@@ -28,7 +28,7 @@ atomic_long_t sdp_mem_allocated;
 struct percpu_counter sdp_mem_sockets;
 unsigned long sdp_mem_pressure;
 long sdp_mem_limits[3] __read_mostly;
-/* What exists already has to be charged, also beyond the limits: for __sk_mem_schedule() */
+/* __sk_mem_schedule() charges memory that exists already, so also beyond the limits */
 int sdp_mem_min = INT_MAX;
 DEFINE_PER_CPU(int, sdp_mem_fw_alloc);
 

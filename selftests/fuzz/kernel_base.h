@@ -91,7 +91,6 @@ static inline void set_bit(int nr, unsigned long *p)
 #define GFP_KERNEL 2u
 #define GFP_NOIO 2u
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
-#define DIV_ROUND_UP(n, d) (((n) + (d) - 1) / (d))
 #define GFP_NOWAIT 4u
 #define GFP_KERNEL_ACCOUNT GFP_KERNEL
 #define __GFP_NOWARN 0u
