@@ -13,7 +13,7 @@
 
 /* Pages of a stream that are more than what a processor charges ahead, MEMCG_CHARGE_BATCH */
 #define HYB_STREAM_RECLAIM						\
-	(64 * PAGE_SIZE / (PAGE_SIZE > SZ_32K ? PAGE_SIZE : SZ_32K) + 1)
+	(64 * PAGE_SIZE / ((PAGE_SIZE) > SZ_32K ? PAGE_SIZE : SZ_32K) + 1)
 
 /**
  * hyb_stream_init - an empty stream
