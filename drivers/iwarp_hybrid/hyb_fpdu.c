@@ -366,8 +366,9 @@ bool hyb_fpdu_queued(const struct hyb_qp *qp)
  * @qp: queue pair
  *
  * Context: any.
- * Return: if TCP got no answer what its tcp_write_err() says: -ETIMEDOUT, or an error from
- * ICMP; else -ECONNRESET.
+ * Return: the error of TCP, for example -ETIMEDOUT or one from ICMP if it got no answer
+ * (tcp_write_err()); -ECONNRESET if there is none, or it says no more than that the
+ * connection has ended.
  */
 int hyb_fpdu_why(const struct hyb_qp *qp)
 {

@@ -14,12 +14,11 @@
 
 #define HYB_FLUSH_BATCH		64	/* entries flushed with a lock held */
 
-/* See hyb_qp_flush_again() */
-#define HYB_FLUSH_AGAIN		1024	/* entries flushed at a time */
-#define HYB_FLUSH_TIME		HZ
-#define HYB_FLUSH_SHIFT		2
-#define HYB_FLUSH_MIN		msecs_to_jiffies(10)
-#define HYB_FLUSH_MAX		msecs_to_jiffies(100)
+/* Of hyb_qp_flush_again() */
+#define HYB_FLUSH_AGAIN		1024	/* entries of a queue in a run */
+#define HYB_FLUSH_STEP		msecs_to_jiffies(10)
+#define HYB_FLUSH_RUNS		10	/* the time until the next run grows to so many steps */
+#define HYB_FLUSH_EMPTY		15	/* runs that find nothing, which take a second */
 
 /* -------------------------------------------------------------- completions */
 
@@ -591,16 +590,17 @@ static u32 hyb_rq_flush(struct hyb_qp *qp, u32 max)
 	return done;
 }
 
-/* Have hyb_qp_flush_again() look at the rings of a user, the less often the longer ago */
+/* Have hyb_qp_flush_again() look at the rings of a user */
 static void hyb_flush_soon(struct hyb_qp *qp)
 {
-	u32 ago = (u32)jiffies - READ_ONCE(qp->flushed_at);
+	u8 runs = READ_ONCE(qp->flush_runs);
 
-	if (!qp->user || READ_ONCE(qp->dead) || ago > HYB_FLUSH_TIME)
+	if (!qp->user || READ_ONCE(qp->dead) ||
+	    READ_ONCE(qp->flush_empty) >= HYB_FLUSH_EMPTY)
 		return;
+	WRITE_ONCE(qp->flush_runs, min(runs + 1, HYB_FLUSH_RUNS));
 	hyb_sched_retry(qp, HYB_TODO_FLUSH,
-			clamp_t(u32, ago >> HYB_FLUSH_SHIFT, HYB_FLUSH_MIN,
-				HYB_FLUSH_MAX));
+			HYB_FLUSH_STEP * READ_ONCE(qp->flush_runs));
 }
 
 /* Receives of a shared queue stay there: the queue pair only raises the last event */
@@ -635,7 +635,8 @@ void hyb_qp_flush(struct hyb_qp *qp)
 	else
 		hyb_rq_flush(qp, U32_MAX);
 	hyb_qp_notify(qp);
-	WRITE_ONCE(qp->flushed_at, jiffies);
+	WRITE_ONCE(qp->flush_runs, 0);
+	WRITE_ONCE(qp->flush_empty, 0);
 	hyb_flush_soon(qp);
 }
 
@@ -643,8 +644,9 @@ void hyb_qp_flush(struct hyb_qp *qp)
  * hyb_qp_flush_again - complete what a user has posted without a doorbell
  * @qp: queue pair after hyb_qp_flush()
  *
- * Looks again until it has found nothing for a second. A user can keep it busy for ever,
- * so it flushes little at a time.
+ * Looks again until it has found nothing for a second. A user can keep it busy for ever
+ * without a system call. So it flushes little at a time, and soon looks ten times a second
+ * only: about two milliseconds of a processor in a second.
  *
  * Context: any.
  */
@@ -654,10 +656,9 @@ void hyb_qp_flush_again(struct hyb_qp *qp)
 
 	if (!qp->srq)
 		done += hyb_rq_flush(qp, HYB_FLUSH_AGAIN);
-	if (done) {
+	if (done)
 		hyb_qp_notify(qp);
-		WRITE_ONCE(qp->flushed_at, jiffies);
-	}
+	WRITE_ONCE(qp->flush_empty, done ? 0 : qp->flush_empty + 1);
 	hyb_flush_soon(qp);
 }
 

@@ -11,9 +11,8 @@
 
 #include "hyb_stream.h"
 
-/* Pages of a stream that are more than what a processor charges ahead, MEMCG_CHARGE_BATCH */
-#define HYB_STREAM_RECLAIM						\
-	(64 * PAGE_SIZE / ((PAGE_SIZE) > SZ_32K ? PAGE_SIZE : SZ_32K) + 1)
+/* Pages, more than a processor charges ahead (MEMCG_CHARGE_BATCH) */
+#define HYB_STREAM_RECLAIM	65
 
 /**
  * hyb_stream_init - an empty stream
@@ -211,8 +210,7 @@ static struct page *hyb_stream_alloc(struct hyb_stream *s, u32 *size)
  */
 bool hyb_stream_reclaim(struct hyb_stream *s)
 {
-	gfp_t gfp = GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN | __GFP_COMP |
-		    __GFP_ACCOUNT;
+	gfp_t gfp = GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN | __GFP_ACCOUNT;
 	struct page *pages[HYB_STREAM_RECLAIM];
 	struct mem_cgroup *old;
 	u32 got, n;
@@ -220,13 +218,13 @@ bool hyb_stream_reclaim(struct hyb_stream *s)
 	WRITE_ONCE(s->lacks, false);
 	old = set_active_memcg(READ_ONCE(s->memcg));
 	for (got = 0; got < ARRAY_SIZE(pages); got++) {
-		pages[got] = alloc_pages(gfp, HYB_TX_ORDER);
+		pages[got] = alloc_page(gfp);
 		if (!pages[got])
 			break;
 	}
 	set_active_memcg(old);
 	for (n = 0; n < got; n++)
-		__free_pages(pages[n], HYB_TX_ORDER);
+		__free_page(pages[n]);
 	return got == ARRAY_SIZE(pages);
 }
 

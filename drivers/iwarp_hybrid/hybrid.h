@@ -440,7 +440,8 @@ struct hyb_srq {
  * @requested: where components should be; changes under the TCP socket's lock once
  *	  connected, under hyb_tcp.lock before
  * @place: where they are, see hyb_place_update(); locked as @requested
- * @flushed_at: jiffies, when its queues were last flushed
+ * @flush_runs: runs of hyb_qp_flush_again() since hyb_qp_flush(), up to a limit
+ * @flush_empty: the last so many of them found nothing
  * @shared: link shared with the upper layer, or NULL; hyb_shared's
  * @off: connection as the NIC knows it, or NULL; hyb_offload's
  * @ooo: out-of-order placement, or NULL; set once at attach; hyb_ooo's
@@ -473,7 +474,8 @@ struct hyb_qp {
 	bool attr_behind;
 	struct hyb_place requested;
 	struct hyb_place place;
-	u32 flushed_at;
+	u8 flush_runs;
+	u8 flush_empty;
 
 	struct hyb_sq sq;
 	struct hyb_rq rq;

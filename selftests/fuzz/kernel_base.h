@@ -115,7 +115,6 @@ struct page {
 struct page *alloc_pages(gfp_t gfp, int order);
 #define alloc_page(gfp) alloc_pages(gfp, 0)
 #define __free_page(page) put_page(page)
-#define __free_pages(page, order) put_page(page)
 void put_page(struct page *page);
 
 static inline void get_page(struct page *page)
