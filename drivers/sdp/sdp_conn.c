@@ -327,12 +327,24 @@ void sdp_conn_flushed(struct sdp_conn *conn)
 }
 
 /**
+ * sdp_conn_delays - may messages that are complete wait at the peer's device, or before it?
+ * @conn: connection
+ *
+ * On a verbs link whose device delays messages they may. On a shared link they have arrived.
+ *
+ * Context: any.
+ */
+bool sdp_conn_delays(const struct sdp_conn *conn)
+{
+	return conn->fc->held && !conn->shared;
+}
+
+/**
  * sdp_conn_fin_waits - may our DisConn wait for the peer's reader, though complete?
  * @conn: connection
  * @ack: last MSeqAck of the peer
  *
- * On a verbs link whose device delays messages it may, in the transport, until the peer
- * acknowledges it. On a shared link it has arrived when it is complete.
+ * See sdp_conn_delays(). It may until the peer acknowledges it.
  *
  * Context: any.
  *
@@ -340,7 +352,7 @@ void sdp_conn_flushed(struct sdp_conn *conn)
  */
 bool sdp_conn_fin_waits(const struct sdp_conn *conn, u32 ack)
 {
-	if (!conn->fc->held || conn->shared)
+	if (!sdp_conn_delays(conn))
 		return false;
 	/* pairs with sdp_conn_fin_sent() */
 	return smp_load_acquire(&conn->tx_fin) < SDP_FIN_SENT ||

@@ -317,6 +317,7 @@ static inline bool sdp_conn_graceful(const struct sdp_conn *conn, int error)
 /* sdp_conn.c */
 extern struct sdp_zc sdp_zc_none;
 int sdp_conn_init(void);
+bool sdp_conn_delays(const struct sdp_conn *conn);
 bool sdp_conn_fin_waits(const struct sdp_conn *conn, u32 ack);
 void sdp_conn_exit(void);
 struct sdp_shared *sdp_conn_alloc_shared(void);

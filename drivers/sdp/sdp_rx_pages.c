@@ -690,12 +690,13 @@ static void sdp_pages_uncharge(struct sdp_rx_pages *q, u32 len, u32 queued)
 		q->charge -= (u32)div_u64((u64)q->charge * len, queued);
 }
 
-/* Context: lock_sock and sdp->lock. */
+/* Uncharge what was read of it. Context: lock_sock, or no users; sdp->lock. */
 static void sdp_pages_uncharge_left(struct sdp_sock *sdp)
 {
 	struct sdp_rx_pages *q = &sdp->rx_pages;
 	u32 size = PAGE_ALIGN(q->charge);
 
+	lockdep_assert_held(&sdp->lock);
 	if (q->left <= size)
 		return;
 	sk_mem_uncharge(&sdp->inet.sk, q->left - size);
@@ -733,7 +734,8 @@ void sdp_shared_consume(struct sock *sk, u32 len)
 
 	spin_lock_bh(&sdp->lock);
 	sdp_pages_uncharge(q, len, sdp->rx_seq - sdp->copied_seq);
-	sdp_pages_uncharge_left(sdp);
+	if (unlikely(q->left))
+		sdp_pages_uncharge_left(sdp);
 	if (unlikely(q->starved) && !q->charge)
 		sdp_pages_emptied(sk, q);
 	while (left)
@@ -798,6 +800,8 @@ static void sdp_shared_orphan(struct sock *sk, struct sdp_conn *conn)
 	struct sdp_rx_pages *q = &sdp->rx_pages;
 	u32 size;
 
+	/* sk_forward_alloc is the owner's */
+	sock_owned_by_me(sk);
 	spin_lock_bh(&sdp->lock);
 	size = PAGE_ALIGN(q->charge);
 	if (size && __sk_mem_schedule(sk, size, SK_MEM_RECV)) {

@@ -531,7 +531,7 @@ EXPORT_SYMBOL_GPL(sdp_sock_zcopy_threshold);
 
 /* ---- privileged ports ---- */
 
-static bool sdp_port_privileged(struct net *net, __be16 port)
+static bool sdp_sock_port_privileged(struct net *net, __be16 port)
 {
 	u16 num = ntohs(port);
 
@@ -559,7 +559,7 @@ const struct cred *sdp_sock_port_cred(const struct sock *sk, __be16 port)
 {
 	struct cred *new;
 
-	if (!sdp_port_privileged(sock_net(sk), port))
+	if (!sdp_sock_port_privileged(sock_net(sk), port))
 		return get_current_cred();
 	new = prepare_creds();
 	if (!new)

@@ -98,7 +98,7 @@ bool sdp_timer_unwanted(const struct sock *sk)
 
 	return sk->sk_state == TCP_FIN_WAIT2 &&
 	       READ_ONCE(sdp_sk(sk)->linger2) < 0 && conn &&
-	       (test_bit(SDP_CONN_SHARED, &conn->flags) || !conn->fc->held);
+	       !sdp_conn_delays(conn);
 }
 
 /* An orphan may stay while its data leaves, up to a limit. */
