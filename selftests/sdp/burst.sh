@@ -45,10 +45,10 @@ stir() {
 	done
 }
 
-# eased BYTES: the sender does not hold more
+# eased IDLE BYTES: the sender, which is still there, holds no more
 eased() {
 	memory
-	[ "$SENDER" -le "$1" ]
+	[ "$SENDER" -ge "$1" ] && [ "$SENDER" -le "$2" ]
 }
 
 # burst PORT GAP WHAT [ANSWER]
@@ -87,7 +87,7 @@ burst() {
 	wait_for 60 said sent || ktap_fail "$3: the burst is sent" "$(cat "$BG_LOG")"
 	if [ $# -gt 3 ]; then
 		# half of them goes twice a second
-		ktap_check "$3: the sender gives its pages back" wait_for 20 eased $((sent + LIMIT))
+		ktap_check "$3: the sender gives its pages back" wait_for 20 eased "$sent" $((sent + LIMIT))
 	else
 		# silence of half a second to a second
 		sleep 1.1

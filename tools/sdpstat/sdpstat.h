@@ -67,8 +67,7 @@ struct options {
 	int family; /* of addresses, 0: any */
 	bool context; /* security labels of processes and sockets */
 	bool watch; /* what moves most first; redrawn in place on a terminal */
-	unsigned int
-		lines; /* of a terminal for the table, 0: as many as it takes */
+	unsigned int lines; /* of a terminal for the table, 0: no limit */
 	unsigned int line_columns; /* of each, which wraps what is longer */
 	bool colours; /* of a terminal */
 	struct filter *filter;
