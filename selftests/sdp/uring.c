@@ -330,6 +330,30 @@ static void low_water(int fd)
 		net_fail("recv");
 }
 
+/* After a receive: may the next one be tried at once? */
+static void more_to_come(int fd)
+{
+	static const int sizes[] = { 4, 6 };
+	struct io_uring_sqe sqe;
+	struct done cqe;
+	int have = 0;
+
+	if (send(fd, out, 10, 0) != 10)
+		net_fail("send");
+	while (have < 10)
+		if (ioctl(fd, FIONREAD, &have))
+			net_fail("FIONREAD");
+	for (int i = 0; i < 2; i++) {
+		sqe = request(IORING_OP_RECV, fd, in, sizes[i]);
+		submit(&sqe);
+		cqe = reap();
+		printf("recv %d: %s\n", cqe.res,
+		       cqe.flags & IORING_CQE_F_SOCK_NONEMPTY ?
+			       "there is more" :
+			       "that was all");
+	}
+}
+
 /*
  * A poll that waits for TCP_NOTSENT_LOWAT, since the peer does not read while its
  * echo is not read
@@ -383,6 +407,7 @@ static void client(int fd, const struct sockaddr_in *a)
 	printf("poll %d\n", cqe.res & POLLIN);
 	printf("read %d\n", run(IORING_OP_READ, fd, in, PIECE, -1ull));
 	low_water(fd);
+	more_to_come(fd);
 	not_sent(fd);
 	sqe = request(IORING_OP_RECV, fd, in, PIECE);
 	submit(&sqe);
