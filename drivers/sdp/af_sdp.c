@@ -487,6 +487,7 @@ static int sdp_bind(struct socket *sock, struct sockaddr_unsized *uaddr,
 			return -EAFNOSUPPORT;
 		any4.sin_family = AF_INET;
 		sa = (struct sockaddr *)&any4;
+		len = sizeof(any4);
 	}
 	err = sdp_get_addr(sk, sa, len, &addr);
 	if (!err)

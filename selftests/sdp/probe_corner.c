@@ -312,6 +312,7 @@ static void probe_bind_corners(void)
 {
 	struct probe_addr low = target.host;
 	struct sockaddr_in any = { .sin_family = AF_UNSPEC };
+	struct sockaddr_storage zero = {};
 	int s = new_socket();
 
 	((struct sockaddr_in *)&low.sa)->sin_port = htons(99);
@@ -331,6 +332,10 @@ static void probe_bind_corners(void)
 	any.sin_addr.s_addr = 0;
 	row("bind AF_UNSPEC to any address", "%s",
 	    res_ok(bind(s, (struct sockaddr *)&any, sizeof(any))));
+	close(s);
+	s = new_socket();
+	row("bind AF_UNSPEC with the longest address", "%s",
+	    res_ok(bind(s, (struct sockaddr *)&zero, sizeof(zero))));
 	close(s);
 }
 
