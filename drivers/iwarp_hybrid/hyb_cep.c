@@ -40,6 +40,9 @@
 #define HYB_T_FLUSH	(1 * HZ)	/* as HYB_T_DRAIN, when the ULP aborts */
 #define HYB_T_LINGER	(10 * HZ)	/* FIN of the peer after ours */
 
+/* Refused connections of a device that wait for the peer's FIN */
+#define HYB_MAX_REFUSED	1024
+
 /* Delay before a Request is offered again to an IW CM whose backlog is full */
 #define HYB_T_AGAIN	(HZ / 50 + 1)
 
@@ -227,6 +230,9 @@ void hyb_cep_dead(struct hyb_cep *cep)
 {
 	lockdep_assert_held(&cep->lock);
 	cep->state = HYB_CEP_DEAD;
+	if (cep->refused)
+		atomic_dec(&cep->dev->cm.refused);
+	cep->refused = false;
 	hyb_request_del(cep);
 	hyb_cep_disarm(cep);
 	hyb_cep_delist(cep);
@@ -526,6 +532,19 @@ void hyb_cep_linger(struct hyb_cep *cep)
 	}
 	cep->state = HYB_CEP_LINGER;
 	hyb_cep_arm(cep, HYB_T_LINGER);
+}
+
+/*
+ * As hyb_cep_linger(), after the ULP's refusal. The peer decides how many there are, and
+ * TCP does not count them as orphans. One too many is reset.
+ */
+void hyb_cep_linger_refused(struct hyb_cep *cep)
+{
+	cep->refused = true;
+	if (atomic_inc_return(&cep->dev->cm.refused) <= HYB_MAX_REFUSED)
+		hyb_cep_linger(cep);
+	else
+		hyb_cep_drop(cep, true);
 }
 
 /* Full operation is over */

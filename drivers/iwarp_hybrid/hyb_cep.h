@@ -105,6 +105,7 @@ int hyb_cep_accept(struct hyb_cep *cep, struct iw_cm_id *id,
 		   struct iw_cm_conn_param *param);
 int hyb_mpa_send(struct hyb_cep *cep, const u8 *frame, size_t len);
 void hyb_cep_linger(struct hyb_cep *cep);
+void hyb_cep_linger_refused(struct hyb_cep *cep);
 void hyb_cep_drop(struct hyb_cep *cep, bool reset);
 void hyb_cep_dead(struct hyb_cep *cep);
 void hyb_cep_kill(struct hyb_cep *cep);

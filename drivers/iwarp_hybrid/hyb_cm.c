@@ -208,7 +208,7 @@ int hyb_reject(struct iw_cm_id *id, const void *pdata, u8 pdata_len)
 		len = mpa_start_build(cep->start->frame, true, &cep->rep, pdata);
 		err = hyb_mpa_send(cep, cep->start->frame, len);
 		hyb_stats_inc(cep->dev, HYB_ST_CM_REJECT);
-		hyb_cep_linger(cep);
+		hyb_cep_linger_refused(cep);
 	}
 	hyb_cep_unlock(cep);
 	hyb_cep_put(cep);

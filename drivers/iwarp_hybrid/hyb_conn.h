@@ -41,6 +41,7 @@ struct socket;
  * @recall: with @down, until when the network may have memory of requests, jiffies
  * @requests: connections the ULP has to decide about, by number; referenced
  * @next: number of the next one
+ * @refused: connections with hyb_cep.refused
  * @users: one for the device, one per connection and listening cm_id
  * @idle: completed when @users is gone
  */
@@ -53,6 +54,7 @@ struct hyb_cm_dev {
 	unsigned long recall;
 	struct xarray requests;
 	u32 next;
+	atomic_t refused;
 	refcount_t users;
 	struct completion idle;
 };
@@ -130,6 +132,7 @@ struct hyb_cep_start {
  * @active: this side connected
  * @broken: it did not end as one side or the other wished
  * @by_peer: the peer ended it
+ * @refused: the ULP refused it; counted in hyb_cm_dev.refused until the socket is closed
  * @lim: local side of the negotiation; later its result
  * @req: the Request
  * @rep: the Reply
@@ -155,6 +158,7 @@ struct hyb_cep {
 	bool active;
 	bool broken;
 	bool by_peer;
+	bool refused;
 	u8 rev;
 	bool busy;
 

@@ -12,6 +12,9 @@ one client may share it with the many, hence it counts if any client waits.
 
 refused.py ADDRESS PORT COUNT stuck: a client sends a Request that the listener cannot pass on,
 then so many connections come. Prints whether the client ends before that time.
+
+refused.py ADDRESS PORT COUNT answered: so many clients send a Request, take the answer, and do not
+close. Prints how many got an answer, and how many were reset. Stays until its input ends.
 """
 import resource
 import select
@@ -88,12 +91,31 @@ def fairness(where, count, others):
     print("the machine is too slow", flush=True)
 
 
+def answered(where, count):
+    """Clients that the listener refuses, and that stay."""
+    socks, replies, resets = [], 0, 0
+    for _ in range(count):
+        sock = socket.create_connection(where)
+        sock.sendall(REQUEST)
+        socks.append(sock)
+    for sock in socks:
+        try:
+            replies += sock.recv(64).startswith(b"MPA ID Rep Frame")
+        except ConnectionResetError:
+            resets += 1
+    print(f"{replies} answered, {resets} reset", flush=True)
+    sys.stdin.readline()
+
+
 def main():
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     where = sys.argv[1], int(sys.argv[2])
     if len(sys.argv) > 5 and sys.argv[4] == "from":
         fairness(where, int(sys.argv[3]), sys.argv[5:])
+        return
+    if sys.argv[4:] == ["answered"]:
+        answered(where, int(sys.argv[3]))
         return
     if sys.argv[4:] == ["stuck"]:
         patience(where, int(sys.argv[3]))

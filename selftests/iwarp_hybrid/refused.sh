@@ -14,6 +14,7 @@ need hyb-target rdma tc ss python3
 
 STARTING=1024 # HYB_MAX_STARTING
 MORE=64
+REFUSED=1024 # HYB_MAX_REFUSED
 
 # sockets STATE: in b, of the listener's port
 sockets() { in_b ss -Hant state "$1" sport = :7970 | wc -l; }
@@ -47,7 +48,6 @@ ktap_check "a client is served beside the silent peers" in_a timeout 60 hyb-targ
 	-h 10.0.0.2 -p 7970
 exec 5>&-
 wait $PEER
-rm /run/more
 for other in 10.0.0.9 10.0.0.10; do
 	ip -n a addr add $other/24 dev va
 done
@@ -81,6 +81,27 @@ if hold cm_event_handler kworker asleep=1 ret=-12 times=1000000; then
 else
 	ktap_skip "a client whose Request cannot be passed on ends as others do" "no probes"
 fi
+stop_bg "$TARGET"
+
+# Clients get their refusal and do not close: TCP does not count such sockets as orphans
+start_bg b hyb-target -r -h 10.0.0.2 -p 7970
+TARGET=$BG_PID
+wait_for 20 said listening || ktap_fail "the target that rejects listens" "$(cat "$BG_LOG")"
+in_a python3 "$(dirname "$0")/refused.py" 10.0.0.2 7970 $((REFUSED + 4 * MORE)) answered \
+	</run/more >"$OUT/refused.log" 2>&1 &
+PEER=$!
+exec 5>/run/more
+most=0
+until said answered "$OUT/refused.log" || ! kill -0 $PEER; do
+	now=$(sockets fin-wait-2)
+	most=$((now > most ? now : most))
+	sleep 0.1
+done
+ktap_diag "$(cat "$OUT/refused.log"), at most $most sockets"
+ktap_check "sockets of refused clients that do not close are limited" [ "$most" -le $REFUSED ]
+exec 5>&-
+wait $PEER
+rm /run/more
 stop_bg "$TARGET"
 ktap_check "the devices can be removed" dev_down
 ktap_check "the module can be removed" wait_for 20 modprobe -r iwarp_hybrid
