@@ -947,7 +947,8 @@ bool hyb_shared_writeable(struct hyb_qp *qp, struct sock *sk)
 {
 	const struct hyb_shared *sh = qp->shared;
 
-	if (sh->notify && hyb_shared_acked(qp, sk) >= sh->notify_pos)
+	smp_rmb();	/* SOCK_NOSPACE is set; pairs with hyb_link_notify() */
+	if (READ_ONCE(sh->notify) && hyb_shared_acked(qp, sk) >= sh->notify_pos)
 		return true;
 	if (!hyb_stream_empty(&qp->tx.s))
 		return hyb_shared_quota(qp, sk) && sk_stream_wspace(sk) > 0;
@@ -1324,10 +1325,20 @@ static bool hyb_link_notify(struct ib_qp *ibqp, u64 pos)
 		return true;
 	}
 	wait = qp->tcp.attached && hyb_shared_acked(qp, sk) < pos;
-	sh->notify = wait;
 	sh->notify_pos = pos;
-	if (wait)
+	WRITE_ONCE(sh->notify, wait);
+	if (wait) {
+		/* pairs with hyb_shared_writeable() */
+		smp_mb__before_atomic();
 		set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+		/*
+		 * A task that owns the socket may process the last ACK now, without
+		 * this lock. Pairs with the barrier in tcp_check_space().
+		 */
+		smp_mb__after_atomic();
+		wait = hyb_shared_acked(qp, sk) < pos;
+		WRITE_ONCE(sh->notify, wait);
+	}
 	hyb_sched_leave(qp, sk, false);
 	return wait;
 }

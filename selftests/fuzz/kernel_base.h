@@ -65,9 +65,17 @@ static inline void set_bit(int nr, unsigned long *p)
 
 /* ---- one thread ---- */
 
+static inline void cmpxchg(u32 *p, u32 from, u32 to)
+{
+	if (*p == from)
+		*p = to;
+}
+
 #define spinlock_t int
 #define smp_load_acquire(p) (*(p)) /* no other CPU */
 #define smp_rmb() /* same */
+#define smp_mb__before_atomic() ((void)0) /* same */
+#define smp_mb__after_atomic() ((void)0) /* same */
 #define lockdep_assert_held(lock) ((void)(lock))
 #define hyb_tcp_assert_held(tcp) ((void)(tcp))
 #define spin_lock(lock) ((void)(lock))

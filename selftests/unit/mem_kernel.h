@@ -35,8 +35,6 @@ typedef int refcount_t, atomic_t;
 #define atomic_dec(a) ((void)--*(a))
 #define smp_store_release(p, v) (*(p) = (v)) /* no other CPU */
 #define smp_mb() ((void)0) /* same */
-#define smp_mb__after_atomic() ((void)0) /* same */
-#define smp_mb__before_atomic() ((void)0) /* same */
 #define rcu_read_lock() ((void)env.rcu++)
 #define rcu_read_unlock() ((void)env.rcu--)
 #define preempt_disable() ((void)env.preempt++)
@@ -59,12 +57,6 @@ static inline bool atomic_add_unless(atomic_t *a, int n, int limit)
 		return false;
 	*a += n;
 	return true;
-}
-
-static inline void cmpxchg(u32 *p, u32 from, u32 to)
-{
-	if (*p == from)
-		*p = to;
 }
 
 struct rcu_head {
