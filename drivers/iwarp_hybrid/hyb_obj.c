@@ -192,7 +192,9 @@ void hyb_qp_event(struct hyb_qp *qp, enum ib_event_type type)
  */
 void hyb_qp_fault(struct hyb_qp *qp)
 {
-	hyb_qp_get(qp);
+	/* the work item of a queue pair that is being destroyed has no reference */
+	if (!kref_get_unless_zero(&qp->ref))
+		return;
 	if (!queue_work(hyb_wq, &qp->fault))
 		hyb_qp_put(qp);
 }
