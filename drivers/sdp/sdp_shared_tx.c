@@ -768,7 +768,8 @@ static int sdp_shared_run_fin(struct sdp_conn *conn)
 	err = sdp_shared_ctl(conn, SDP_MID_DISCON);
 	if (err)
 		return err;
-	conn->tx_fin = SDP_FIN_SENT;
+	/* fin_end is valid; pairs with sdp_shared_fin_done() */
+	smp_store_release(&conn->tx_fin, SDP_FIN_SENT);
 	SDP_INC_STATS(sock_net(conn->sk), DISCON_SENT);
 	/* acknowledged already: the work item does what tx_space would do */
 	if (!sdp_shared_notify(conn, conn->shared->tx.fin_end))
@@ -864,7 +865,8 @@ static void sdp_shared_want_space(struct sdp_conn *conn)
 static bool sdp_shared_fin_done(struct sdp_conn *conn)
 {
 	lockdep_assert_held(&sdp_sk(conn->sk)->lock);
-	if (conn->tx_fin != SDP_FIN_SENT ||
+	/* the other side has tx_lock, not this lock; pairs with sdp_shared_run_fin() */
+	if (smp_load_acquire(&conn->tx_fin) != SDP_FIN_SENT ||
 	    conn->stack->tx_acked(conn->qp) < conn->shared->tx.fin_end)
 		return false;
 	conn->tx_fin = SDP_FIN_DONE;

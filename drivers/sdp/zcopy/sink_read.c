@@ -36,7 +36,8 @@
  */
 u32 sdp_zc_ack(const struct sdp_conn *conn, u32 ack)
 {
-	return unlikely(READ_ONCE(conn->zc->rx_cancel)) ?
+	/* pairs with sdp_zc_src_cancel() */
+	return unlikely(smp_load_acquire(&conn->zc->rx_cancel)) ?
 	       READ_ONCE(conn->zc->rx_ack) : ack;
 }
 
@@ -302,7 +303,8 @@ int sdp_zc_src_cancel(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 			return SDP_MIB_BAD_STATE;
 		SDP_INC_STATS(sock_net(c->sk), RX_ZCOPY_CANCELS);
 		WRITE_ONCE(zc->rx_ack, c->m.h.mseq - 1);
-		WRITE_ONCE(zc->rx_cancel, true);
+		/* with rx_ack; pairs with sdp_zc_ack() */
+		smp_store_release(&zc->rx_cancel, true);
 		/*
 		 * before rx_mseq, which changes next; pairs with the acquire in
 		 * sdp_verbs_ack()
