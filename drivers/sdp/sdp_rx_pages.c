@@ -295,7 +295,8 @@ sdp_pages_bulk(struct sdp_rx_pages *q, const struct rdma_stack_run *run,
 
 /*
  * Double the receive buffer, up to @limit and the largest value of net.sdp.rmem,
- * unless the program has set its size.
+ * unless the program has set its size. It may do so now, under lock_sock, which is not
+ * held here: it sets the lock bit first.
  */
 static void sdp_pages_grow(struct sock *sk, u32 limit)
 {
@@ -303,8 +304,9 @@ static void sdp_pages_grow(struct sock *sk, u32 limit)
 	u32 size = READ_ONCE(sk->sk_rcvbuf);
 
 	max = min(max, limit);
+	smp_rmb();	/* the size before the bit */
 	if (!(sk->sk_userlocks & SOCK_RCVBUF_LOCK) && size < max)
-		WRITE_ONCE(sk->sk_rcvbuf, min(2 * size, max));
+		cmpxchg(&sk->sk_rcvbuf, size, min(2 * size, max));
 }
 
 /*
