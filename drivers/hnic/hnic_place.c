@@ -45,7 +45,8 @@ void hnic_place_sent(struct hnic_place *pl, const struct hnic_pkt *p)
 	if (READ_ONCE(pl->sent_known) && (s32)(end - pl->sent) <= 0)
 		return;
 	WRITE_ONCE(pl->sent, end);
-	WRITE_ONCE(pl->sent_known, true);
+	/* with sent; pairs with hnic_place_sure() */
+	smp_store_release(&pl->sent_known, true);
 }
 
 /**
@@ -106,8 +107,10 @@ static bool hnic_place_sure(struct hnic_place *pl, const struct hnic_pkt *p)
 	bool sure;
 	u8 doff;
 
-	if (!hnic_pkt_plain(p, &ack, &ts, &doff) ||
-	    !READ_ONCE(pl->sent_known) ||
+	if (!hnic_pkt_plain(p, &ack, &ts, &doff))
+		return false;
+	/* pairs with hnic_place_sent() */
+	if (!smp_load_acquire(&pl->sent_known) ||
 	    (s32)(READ_ONCE(pl->sent) - ack) < 0)
 		return false;
 	sure = pl->known && doff == pl->doff && (s32)(ack - pl->ack) >= 0 &&
