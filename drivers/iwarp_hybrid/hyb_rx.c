@@ -330,7 +330,8 @@ static bool hyb_rx_peek(struct hyb_rx *rx, struct hyb_fpdu *f, u32 avail,
 		f->ulpdu = proto_get16(len);
 	}
 	f->total = mpa_fpdu_len(rx->pos, f->ulpdu, rx->ivl);
-	if (f->ulpdu > MPA_ULPDU_MAX || f->ulpdu < DDP_TAGGED_LEN) {
+	/* siw sends longer ones than RFC 5044 lets DDP post, if TCP's segments are so long */
+	if ((rx->ivl && f->ulpdu > MPA_ULPDU_MAX) || f->ulpdu < DDP_TAGGED_LEN) {
 		*err = TERM_MPA_MARKER;
 		return false;
 	}

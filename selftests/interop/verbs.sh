@@ -116,7 +116,22 @@ cells() {
 	net_down
 }
 
+# The FPDUs of siw are as long as TCP's segments, even beyond what RFC 5044 lets DDP post
+long_fpdus() {
+	NET_MTU=65535
+	PAIR=$1-$2
+	dev_up "$1" "$2" || ktap_fail "devices $1 and $2"
+	perftest ib_write_bw -n 20 -s 1048576
+	perftest ib_read_bw -n 20 -s 1048576
+	perftest ib_send_bw -n 20 -s 1048576
+	ktap_is "$PAIR, MTU 65535: FPDUs of a wrong length" \
+		"$(cat /sys/class/infiniband/rdb/ports/1/hw_counters/err_length)" 0
+	net_down
+	NET_MTU=1500
+}
+
 cells hybrid hybrid
 cells hybrid siw
 cells siw hybrid
+long_fpdus siw hybrid
 ktap_done

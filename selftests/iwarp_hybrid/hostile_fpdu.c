@@ -681,9 +681,9 @@ const struct attack fpdu_attacks[] = {
 	/* lengths */
 	CASE("ULPDU length 0", "err_length", ENDS(E_TERM(2, 0, 3)), length, .len = 0),
 	CASE("ULPDU length 1", "err_length", ENDS(E_TERM(2, 0, 3)), length, .len = 1),
-	CASE("ULPDU length 65535", "err_length", ENDS(E_TERM(2, 0, 3)), length, .len = 65535),
-	CASE("ULPDU length 64769", "err_length", ENDS(E_TERM(2, 0, 3)), length, .len = 64769),
-	CASE("ULPDU length 65535 announced, then FIN", "err_length",
+	CASE("markers: ULPDU length 65535", "err_length", ENDS(E_TERM(2, 0, 3)), length, .len = 65535),
+	CASE("markers: ULPDU length 64769", "err_length", ENDS(E_TERM(2, 0, 3)), length, .len = 64769),
+	CASE("markers: ULPDU length 65535 announced, then FIN", "err_length",
 	     ENDS(E_TERM(2, 0, 3)), length_only),
 	CASE("tagged header cut", "err_length", ENDS(E_TERM(2, 0, 3)), length, .len = 13),
 	CASE("untagged header cut", "err_length", ENDS(E_TERM(1, 0, 0)),
