@@ -198,9 +198,10 @@ static void mpa_respond_enhanced(const struct mpa_start *req,
 		rep->rtr_write = true;
 	res->rtr_send = rep->rtr_send;
 	/* reserve a place for the ready-to-receive Read, too */
-	if (rep->rtr_read && !res->ird && req->ord != MPA_IRD_ULP) {
+	if (rep->rtr_read && !res->ird) {
 		res->ird = 1;
-		rep->ird = 1;
+		if (req->ord != MPA_IRD_ULP)
+			rep->ird = 1;
 	}
 }
 
@@ -224,6 +225,8 @@ void mpa_respond(const struct mpa_start *req, const struct mpa_limits *lim,
 	res->fenced = true;
 	if (req->enhanced)
 		mpa_respond_enhanced(req, lim, rep, res);
+	else if (!res->ird)
+		res->ird = 1;	/* cxgb4 begins with a Read of 0 bytes in any case */
 }
 EXPORT_SYMBOL_GPL(mpa_respond);
 

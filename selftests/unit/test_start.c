@@ -461,6 +461,10 @@ static void test_ready_to_receive(void)
 		mpa_respond(&req, &lim, &rep, &us);
 		CHECK_EQ(us.rtr_send, offer & 1);
 		CHECK_EQ(us.ird, offer & 4 ? 1 : 0);
+		req.ord = MPA_IRD_ULP;
+		mpa_respond(&req, &lim, &rep, &us);
+		CHECK_EQ(us.ird, offer & 4 ? 1 : 0);
+		CHECK_EQ(rep.ird, MPA_IRD_ULP);
 		if (!offer) {
 			CHECK(rep.rtr_write && !rep.rtr_read && !rep.rtr_send);
 			CHECK_EQ(mpa_finish(&req, &rep, &lim, &them),
@@ -481,6 +485,22 @@ static void test_ready_to_receive(void)
 							       MPA_RTR_SEND);
 		}
 	}
+}
+
+/* A peer of revision 1 may begin with a Read, whatever the program takes. */
+static void test_read_first(void)
+{
+	struct mpa_limits lim = { .ird = 0, .ord = 0 };
+	struct mpa_start req, rep;
+	struct mpa_result us;
+
+	mpa_request(1, &lim, &req);
+	mpa_respond(&req, &lim, &rep, &us);
+	CHECK_EQ(us.ird, 1);
+	CHECK_EQ(us.ord, 0);
+	lim.ird = 5;
+	mpa_respond(&req, &lim, &rep, &us);
+	CHECK_EQ(us.ird, 5);
 }
 
 /* Extensions: offered by a code, agreed to by one that no peer reflects. */
@@ -527,6 +547,7 @@ static const struct unit_test tests[] = {
 	{ "two ends agree", test_agree },
 	{ "initiator's refusals", test_finish_errors },
 	{ "ready-to-receive messages", test_ready_to_receive },
+	{ "a Read comes first in revision 1", test_read_first },
 	{ "extensions", test_extensions },
 };
 
