@@ -51,15 +51,30 @@
  *                    and pins nothing.
  *   conn->tx_lock    (BH) the transmit half, credits, posting to the QP. The
  *                    provider takes its TCP lock below it.
- *   sdp->lock        (BH) socket state, receive queue, accept queue. Under it
- *                    only sdp_bucket.lock and those of wait queues and netlink
- *                    may be taken, and nothing is posted. Thus a provider may
- *                    call SDP under its own locks. A child's lock nests below
- *                    its listener's.
+ *   sdp->lock        (BH) socket state, receive queue, accept queue. One at a time.
+ *                    A provider may call SDP under its own locks, so nothing is
+ *                    posted under it, and of struct rdma_stack_link only the plain
+ *                    reads are called. Under it tasks are woken and get signals,
+ *                    work is queued or cancelled, sdp_conn_down() begins a teardown,
+ *                    netlink notifies, and memory is allocated without waiting.
+ *
+ * Innermost ones, of which no task holds two:
  *   sdp_bucket.lock  (BH) a bucket of the list of sockets, or of the table of ports
- *                    with the addresses of its sockets. One at a time; innermost.
- * Ports that sockets share (sdp_port.c) have mutexes for joining and leaving, by their
- * numbers, sdp_net.port_mutex, and a spinlock each for the handler, which is innermost.
+ *                    with the addresses of its sockets
+ *   sdp_port.lock    (BH) the sockets at a port that they share, and its listeners; CM
+ *                    handlers take it
+ *   sdp_verbs.rx_lock (irq) spare pages for receives; callbacks of a provider take it
+ *   sdp_net.dial_lock (irq) threads that connect, and how many each user has. A thread
+ *                    gets its signal under it
+ *   sdp_net.recent_lock (irq) destinations where SDP failed; taken when TCP wakes tasks
+ *   sdp_net.groups_lock (seqlock) groups that may open sockets; process context
+ *   sdp_zc_cache.lock, sdp_zc.mem_lock
+ *                    memory that zero copy keeps, of a namespace and of a connection;
+ *                    process context, changes of mappings included, so never taken under
+ *                    one of the spinlocks above
+ * Mutexes: sdp_net.port_mutex, by the number of a port, for joining and leaving it, is
+ * taken under lock_sock; rdma_cm is called with it. The mmap lock is only tried under
+ * lock_sock, see sdp_rxmap.c.
  *
  * Callbacks of a shared link run under the provider's TCP lock: they take
  * sdp->lock only. They leave sending to a work item.

@@ -218,8 +218,10 @@ struct sdp_timed {
  * sdp_sk(sk)->conn points to it; that pointer is changed under lock_sock,
  * tx_lock and sdp->lock, so that each of them is enough to read it.
  *
- * @refs: one for the life up to the end of the teardown work, one for every
- *	other work item that is queued, one for connect() while it sleeps.
+ * @refs: one for the life up to the end of the teardown work, one for setup_work
+ *	while it is queued or runs, one for a thread that connects (sdp_dial.c), and
+ *	one for each task that still uses the connection when the socket may have lost
+ *	it. The other work items have none: the teardown cancels them.
  */
 struct sdp_conn {
 	struct sock *sk;
@@ -250,17 +252,26 @@ struct sdp_conn {
 	struct sdp_cm_state cm;
 	wait_queue_head_t wait;		/* tasks that wait for the connection */
 
-	/* receive half; the completion handler is the only writer */
-	u32 rx_start;			/* receives that it starts with */
-	u32 rx_size;			/* bytes that may come in one */
-	u32 rx_max;			/* receives that there are structures for */
-	u32 rx_top;			/* and may be; lock_sock to grow */
+	/*
+	 * receive half; the first four are set with the connection. Of the others
+	 * reception is the only writer, with sdp->lock, where nothing else is said
+	 */
+	u32 rx_start;			/* receives that it starts with; fixed */
+	u32 rx_size;			/* bytes that may come in one; fixed */
+	u32 rx_max;			/* receives that there are structures for;
+					 * lock_sock to grow
+					 */
+	u32 rx_top;			/* and may be; fixed */
 	u32 rx_mseq;			/* last message processed */
 	bool rx_update;			/* it was a credit update */
 	u8 rx_mode;			/* enum sdp_mode */
 	bool rx_discon;			/* DisConn received */
-	bool rx_src_avail;		/* SrcAvail not yet answered */
-	u32 peer_total;			/* Bufs + MSeqAck of the peer */
+	bool rx_src_avail;		/* SrcAvail not yet answered; readers and the
+					 * engine clear it, too
+					 */
+	u32 peer_total;			/* Bufs + MSeqAck of the peer; the first by
+					 * Hello or HelloAck
+					 */
 	u32 peer_ack;			/* MSeqAck of the peer */
 
 	/* transmit half and posting */

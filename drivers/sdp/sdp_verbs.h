@@ -164,12 +164,14 @@ struct sdp_tx_area {
  * @send_done: handles the completion of a send; fixed
  * @rx_seg: receive buffers, sdp_conn.rx_max of them; lock_sock to add segments
  * @rx_slot: bytes for the headers of one receive
- * @rx_grows: receives are about to be added
- * @rx_wanted: ctl_work is to add receives
+ * @rx_grows: receives are about to be added; reception sets it with sdp->lock, ctl_work
+ *	      clears it without
+ * @rx_wanted: ctl_work is to add receives; as @rx_grows
  * @rx_free: receive buffers to be posted
  * @rx_nbufs: buffers that have a page, or get one when a message comes
  * @rx_lazy: receives get their page when a message arrives; fixed
- * @rx_lacks: a message waits because no page could be allocated
+ * @rx_lacks: a message waits because no page could be allocated; a callback of the device
+ *	      sets it with interrupts disabled, ctl_work and kick_work clear it
  * @rx_lock: protects @rx_spare; interrupts disabled, innermost
  * @rx_spare: spare pages for messages to come, linked by page.lru
  * @rx_posted_total: receives posted since the start
@@ -181,7 +183,7 @@ struct sdp_tx_area {
  * @tx_head: where @tx_q is filled
  * @tx_tail: where @tx_q is sent from
  * @tx_unsent: payload bytes not posted
- * @tx_want: a writer waits for completions
+ * @tx_want: a writer waits for completions; it sets this without a lock
  * @tx_lacks: a writer found no memory for a send buffer: completions make one free
  * @tx_signal_long: a long Send whose header is in a slot must be signalled: until its
  *	      completion the device may refer to the slot; see sdp_verbs_signal(); fixed
@@ -192,18 +194,27 @@ struct sdp_tx_area {
  * @tx_chunk: send buffer that is being filled; lock_sock, and tx_lock to change
  * @tx_free_chunks: send buffers kept
  * @tx_free_count: entries of @tx_free_chunks
- * @tx_grows: @tx is full and is to be enlarged, now or, after a failure, later
+ * @tx_grows: @tx is full and is to be enlarged, now or, after a failure, later; idle_work
+ *	      clears it without a lock
  * @tx_q: messages not sent, @tx_qlen
  * @tx_qlen: a power of two, grows; lock_sock, and tx_lock to change
  * @tx: sends in flight; lock_sock, and tx_lock to change
  * @tx_first: the first, smaller area, while @tx is a larger one. Sends that were in
  *	      flight when @tx grew still refer to it.
  * @idle_work: frees spare memory when there is no traffic
- * @idle_due: @idle_work is queued, or will queue itself
- * @idle_mseq: sum of both MSeq at the last run of @idle_work
+ * @idle_due: @idle_work is queued, or will queue itself; set without a lock by any task that
+ *	      queues it, cleared by @idle_work
+ * @idle_mseq: sum of both MSeq at the last run of @idle_work, which alone uses it
  *
  * sdp_conn.tx_lock protects it, where nothing else is said. Lockless readers use
  * READ_ONCE(); the arrays go with the queue pair, the structure with the connection.
+ *
+ * The flags that change without tx_lock have a byte each. A task that sets @rx_grows,
+ * @rx_wanted or @rx_lacks queues ctl_work afterwards. ctl_work clears the last two before it
+ * acts, and @rx_grows afterwards: the worst is a reader that is woken early. A task that sets
+ * @idle_due queues @idle_work, which clears it before it looks. A change of @tx_want or
+ * @tx_grows that is lost costs time: the next send that finds no room sets it again, and
+ * @idle_work has a probe sent.
  */
 struct sdp_verbs {
 	struct sdp_conn *conn;
