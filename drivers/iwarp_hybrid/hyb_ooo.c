@@ -557,7 +557,7 @@ const struct ooo_range *hyb_ooo_due(struct hyb_qp *qp)
 /**
  * hyb_ooo_account - bytes that were placed early have had their turn
  * @qp: queue pair
- * @len: bytes at the begin of the range that hyb_ooo_due() returned
+ * @len: bytes at the beginning of the range that hyb_ooo_due() returned
  *
  * Context: TCP socket held.
  */

@@ -410,8 +410,9 @@ struct hyb_srq {
  * struct hyb_qp - queue pair
  * @ibqp: the RDMA core's object
  * @dev: device
- * @ref: destroy waits until all references are gone: the
- *	 connection's, the IW CM's, and those of @fault
+ * @ref: destroy waits until all references are gone: the connection's, the IW CM's, those
+ *	 of lookups by number, and those of work items: @fault, reclaim of memory, and the
+ *	 ones of the device and of the shared receive queue while they look at it
  * @scq: completion queue of requests
  * @rcq: completion queue of receives
  * @srq: shared receive queue, used instead of @rq, or NULL
@@ -426,7 +427,7 @@ struct hyb_srq {
  * @access: IB_ACCESS_* of modify_qp, for query_qp
  * @refuses: IB_ACCESS_REMOTE_* that the peer does not get, whatever a region grants
  * @fault: aborts the connection from a context that must not do so itself
- * @faulted: @fault was queued, which happens only once
+ * @faulted: @fault has raised IB_EVENT_QP_FATAL, which happens only once
  * @sq: send queue
  * @rq: receive queue
  * @tcp: transport layer's part

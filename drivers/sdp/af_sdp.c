@@ -1603,7 +1603,7 @@ static int __init sdp_init(void)
 		return err;
 	err = sdp_mem_init();
 	if (err)
-		goto free_cm;
+		goto free_conn;
 	err = register_pernet_subsys(&sdp_net_ops);
 	if (err)
 		goto free_mem;
@@ -1636,7 +1636,7 @@ free_net:
 	unregister_pernet_subsys(&sdp_net_ops);
 free_mem:
 	sdp_mem_exit();
-free_cm:
+free_conn:
 	sdp_latency_exit();
 	sdp_conn_exit();
 	return err;

@@ -119,7 +119,7 @@ struct ubuf_info;
  * @notice: report acknowledgments as they arrive, to time a send. Context: lock_sock.
  * @unproven: data may be unacknowledged although @outq does not count it; starts a
  *	      probe to find out. NULL: never. Context: lock_sock.
- * @unsent: bytes written and not sent. Context: any.
+ * @unsent: bytes written and not sent. Context: any; not under sdp->lock.
  * @progress: a number that changes while payload leaves. Context: lock_sock.
  * @probed: a probe has come through, and all messages up to @mseq. Context:
  *	 softirq.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The connection as an object: its memory and references, the begin of its end,
+ * The connection as an object: its memory and references, the beginning of its end,
  * what every layer asks of it. Calls the socket (sdp_sock.c) and, by struct
  * sdp_link_ops, the link.
  */

@@ -27,7 +27,10 @@ struct sdp_zc;
 struct sdp_zc_ops;
 struct sock;
 
-/* Control messages that wait for a credit; bits of conn->tx_ctl. */
+/*
+ * Bits of conn->tx_ctl: control messages that are to be sent, and what else the engine
+ * has to do
+ */
 enum sdp_ctl {
 	SDP_CTL_SENDSM,
 	SDP_CTL_RD_COMPL,	/* zero copy: bytes have been read */
@@ -39,6 +42,7 @@ enum sdp_ctl {
 	SDP_CTL_CHRCVBUF_ACK,
 	SDP_CTL_FIRST,		/* empty Data that opens an iWARP stream */
 	SDP_CTL_RING,		/* tell the peer of our ring */
+	/* no messages of their own */
 	SDP_CTL_OOB_PEND,	/* flag for the next message of any kind */
 	SDP_CTL_SETTLE,		/* verbs link: which messages are complete? */
 	SDP_CTL_KEEPALIVE,	/* does the peer live? */

@@ -174,7 +174,7 @@ bool sdp_fc_overrun(const struct sdp_conn *conn, u32 mseq)
  * @bufs: its Bufs
  * @ack: its MSeqAck, checked
  *
- * Context: receive completion, or the handler of the HelloAck.
+ * Context: receive completion, or the handler of Hello or HelloAck.
  */
 void sdp_fc_peer(struct sdp_conn *conn, u16 bufs, u32 ack)
 {

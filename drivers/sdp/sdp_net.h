@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* State of a network namespace.
- */
+/* State of a network namespace. */
 #ifndef _SDP_NET_H
 #define _SDP_NET_H
 

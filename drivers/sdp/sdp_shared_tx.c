@@ -517,7 +517,7 @@ static int sdp_shared_no_room(struct sdp_conn *conn, int err)
 		WRITE_ONCE(conn->shared->tx.no_room, true);
 		return -EAGAIN;
 	}
-	/* also for -ENOTCONN: the link is not open yet, tx_space follows */
+	/* after -ENOTCONN the connection ends: closed() wakes the writer, not tx_space() */
 	SDP_INC_STATS(sock_net(conn->sk), TX_NO_ROOM);
 	return 0;
 }
@@ -545,8 +545,8 @@ static void sdp_shared_grow(struct sock *sk, struct sdp_conn *conn)
 }
 
 /*
- * Whether sk_sndbuf lets @want bytes in; as in TCP the last piece may go over
- * the limit, a small one.
+ * How many of @want bytes sk_sndbuf lets in, 0 for none; as in TCP the last piece may go
+ * over the limit, a small one.
  */
 static u32 sdp_shared_space(struct sock *sk, struct sdp_conn *conn, u32 want)
 {

@@ -288,8 +288,9 @@ u32 sdp_verbs_copy(struct sock *sk, u32 seq, u32 len, struct iov_iter *to)
 
 /*
  * If the peer has used all advertised receives although the program keeps
- * reading, it could send faster. Add half as many receives, up to the maximum
- * of rmem. As TCP does, keep a size that the program has chosen.
+ * reading, it could send faster. Allow half as many receives again, by the size
+ * of the receive buffer, up to the maximum of rmem, and add a few of them. As TCP
+ * does, keep a size that the program has chosen.
  */
 static void sdp_verbs_rx_grow(struct sock *sk, struct sdp_conn *conn)
 {

@@ -188,8 +188,9 @@ enum rdma_stack_rx_verdict {
  *	    the connection manager come as without a shared link.
  *
  * Context of all: bottom halves disabled and the provider's transport lock
- * held. They must not sleep, nor call rdma_stack_link or post to this queue
- * pair, and may take only locks that are never held around such calls.
+ * held. They must not sleep, nor post to this queue pair, nor call rdma_stack_link, but
+ * for tx_acked, tx_sent and tx_path, and may take only locks that are never held around
+ * calls that are forbidden here.
  */
 struct rdma_stack_ulp {
 	bool (*rx_begin)(void *ctx);
@@ -333,7 +334,8 @@ struct rdma_stack_ip {
  *		checks for work after it commits
  *	-EINPROGRESS a task has the transport, to change or to end it;
  *		tx_space follows
- *	-ENOTCONN not in full operation yet
+ *	-ENOTCONN not in full operation: not yet, or the connection is about to end.
+ *		tx_space does not follow, but the event that it is established, or @closed
  *	-EPIPE	the connection has ended; @closed may still be under way.
  *		If the transport got no answer it is another error instead:
  *		-ETIMEDOUT, or what ICMP said

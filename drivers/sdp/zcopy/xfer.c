@@ -246,9 +246,10 @@ long sdp_zc_timeout(const struct sdp_conn *conn, bool reads)
  * @reads: for a receive, else for a send
  * @over: whether it is there, or the connection is going down
  *
- * Ends the connection when it does not come within sdp_zc_timeout(), or when the process
- * is killed, but not during the first half second. The kernel of the peer answers without
- * the peer's program. Until it has answered, the memory is not free for our program.
+ * Waits for half a second, or sdp_zc_timeout() if that is less, whatever happens. Then ends
+ * the connection when it does not come within another sdp_zc_timeout(), or when the process
+ * is killed. The kernel of the peer answers without the peer's program. Until it has
+ * answered, the memory is not free for our program.
  *
  * Context: process, no spinlock held.
  */
