@@ -195,15 +195,6 @@ void hyb_cep_free(struct kref *ref);
  */
 void hyb_cep_event(struct hyb_cep *cep, int ev);
 
-/**
- * hyb_cep_event_here - as hyb_cep_event(), but the caller does the work
- * @cep: connection, referenced by the caller
- * @ev: HYB_EV_*
- *
- * Context: process, without a lock that is taken within hyb_cep.lock.
- */
-void hyb_cep_event_here(struct hyb_cep *cep, int ev);
-
 static inline void hyb_cep_get(struct hyb_cep *cep)
 {
 	kref_get(&cep->ref);
@@ -306,7 +297,7 @@ void hyb_qp_close(struct hyb_qp *qp, enum hyb_close how);
  * @qp: queue pair, which the caller keeps
  * @how: how
  *
- * Context: as hyb_cep_event_here().
+ * Context: process, without a lock that is taken within hyb_cep.lock.
  */
 void hyb_qp_close_here(struct hyb_qp *qp, enum hyb_close how);
 

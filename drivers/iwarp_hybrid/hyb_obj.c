@@ -56,7 +56,8 @@ void hyb_cep_event(struct hyb_cep *cep, int ev)
 		hyb_cep_put(cep);
 }
 
-void hyb_cep_event_here(struct hyb_cep *cep, int ev)
+/* As hyb_cep_event(), but the caller does the work. Context: as hyb_qp_close_here(). */
+static void hyb_cep_event_here(struct hyb_cep *cep, int ev)
 {
 	trace_hyb_cep_event(cep, ev);
 	set_bit(ev, &cep->events);

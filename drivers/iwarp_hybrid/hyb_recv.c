@@ -29,7 +29,7 @@ u32 hyb_recv_read_error(int err)
 	}
 }
 
-void hyb_recv_put_mem(struct hyb_rx *rx)
+static void hyb_recv_put_mem(struct hyb_rx *rx)
 {
 	int i;
 

@@ -11,14 +11,12 @@
 
 struct hyb_orq_entry;
 struct hyb_qp;
-struct hyb_rx;
 
 u32 hyb_recv_start(struct hyb_qp *qp, u32 len);
 bool hyb_recv_irq_room(struct hyb_qp *qp);
 void hyb_recv_end_imm(struct hyb_qp *qp, u32 imm, bool rdma, bool solicited);
 u32 hyb_recv_read_done(struct hyb_qp *qp, struct hyb_orq_entry *orq);
 u32 hyb_recv_read_error(int err);
-void hyb_recv_put_mem(struct hyb_rx *rx);
 void hyb_recv_end(struct hyb_qp *qp, u32 inval, bool solicited,
 		  enum siw_wc_status status);
 

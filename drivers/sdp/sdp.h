@@ -92,8 +92,6 @@
 #include "sdp_sock.h"
 #include "sdp_wire.h"
 
-#define SDP_PD_MAX		252	/* private data that we send, at most */
-
 struct iov_iter;
 struct pipe_inode_info;
 struct ubuf_info;

@@ -638,7 +638,6 @@ u32 sdp_conn_unsent(const struct sock *sk)
 
 	return conn ? conn->link->unsent(conn) : 0;
 }
-EXPORT_SYMBOL_GPL(sdp_conn_unsent);
 
 /**
  * sdp_conn_max_payload - largest payload of one message

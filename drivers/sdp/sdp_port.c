@@ -210,17 +210,11 @@ __be16 sdp_port_unmap(struct net *net, __be16 port)
 				    U16_MAX + 1 - SDP_PORT_LOW - offset));
 }
 
-/**
- * sdp_port_tcp_free - can an iWARP device listen on a port?
- * @sk: socket, whose address it is for
- * @port: port
- *
- * The device listens on a TCP port of the same number, which rdma_cm does not
- * know of. Only worth asking while another port can be taken.
- *
- * Context: process.
+/*
+ * Can an iWARP device listen on a port? It listens on a TCP port of the same number, which
+ * rdma_cm does not know of. Only worth asking while another port can be taken.
  */
-bool sdp_port_tcp_free(struct sock *sk, __be16 port)
+static bool sdp_port_tcp_free(struct sock *sk, __be16 port)
 {
 	union sdp_addr a = sdp_sk(sk)->local;
 	bool v6 = a.sa.sa_family == AF_INET6;

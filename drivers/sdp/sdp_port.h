@@ -35,7 +35,6 @@ bool sdp_port_bound(struct sock *sk, const union sdp_addr *addr,
 bool sdp_port_conflict(struct sock *sk, const union sdp_addr *addr);
 __be16 sdp_port_map(struct net *net, __be16 port);
 __be16 sdp_port_unmap(struct net *net, __be16 port);
-bool sdp_port_tcp_free(struct sock *sk, __be16 port);
 bool sdp_port_free(struct sock *sk);
 bool sdp_port_kept(const struct sock *sk);
 bool sdp_port_range(const struct sock *sk, int *low, int *high);

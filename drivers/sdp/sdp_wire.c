@@ -85,12 +85,8 @@ void sdp_put_bsdh(u8 *p, const struct sdp_bsdh *h)
 	put32(p + 12, h->mseq_ack);
 }
 
-/**
- * sdp_get_bsdh - read the header that starts every message
- * @p: SDP_BSDH_LEN bytes
- * @h: its fields
- */
-void sdp_get_bsdh(const u8 *p, struct sdp_bsdh *h)
+/* Read the header that starts every message, SDP_BSDH_LEN bytes */
+static void sdp_get_bsdh(const u8 *p, struct sdp_bsdh *h)
 {
 	h->mid = p[0];
 	h->flags = p[1];

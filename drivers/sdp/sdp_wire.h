@@ -172,7 +172,6 @@ struct sdp_msg {
 };
 
 void sdp_put_bsdh(u8 *p, const struct sdp_bsdh *h);
-void sdp_get_bsdh(const u8 *p, struct sdp_bsdh *h);
 u32 sdp_ext_len(u8 mid);
 u32 sdp_msg_hdr_len(const u8 *p);
 u32 sdp_msg_claim(const u8 *p);

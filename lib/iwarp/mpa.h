@@ -21,7 +21,6 @@
 #define MPA_REV_1	1
 #define MPA_REV_2	2
 
-#define MPA_IRD_MAX	0x3ffe
 #define MPA_IRD_ULP	0x3fff	/* "not negotiated here, the ULP does it" */
 
 /**

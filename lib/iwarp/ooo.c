@@ -24,7 +24,6 @@ bool ooo_mark_start(u64 mark, const u8 *p, u32 ivl, u64 *start)
 		*start -= MPA_MARK_SIZE;
 	return true;
 }
-EXPORT_SYMBOL_GPL(ooo_mark_start);
 
 u32 ooo_find(const struct ooo_table *t, u64 pos)
 {
@@ -41,7 +40,6 @@ u32 ooo_find(const struct ooo_table *t, u64 pos)
 	}
 	return low;
 }
-EXPORT_SYMBOL_GPL(ooo_find);
 
 /* Do both belong to one message, @b after @a, or to one piece of memory? */
 static bool ooo_same(const struct ooo_range *a, const struct ooo_range *b)
@@ -95,7 +93,6 @@ bool ooo_add(struct ooo_table *t, const struct ooo_range *r)
 	t->nr++;
 	return true;
 }
-EXPORT_SYMBOL_GPL(ooo_add);
 
 void ooo_advance(struct ooo_table *t, u32 len)
 {
