@@ -43,8 +43,6 @@ static DEFINE_MUTEX(stack_devs_lock);
 /* Events of a device: ADDED is the first and REMOVED the last. Taken before stack_devs_lock. */
 static DEFINE_MUTEX(stack_notify_lock);
 
-static BLOCKING_NOTIFIER_HEAD(stack_chain);
-
 /* No lock: all watchers register before the first device appears, and none unregisters */
 static RAW_NOTIFIER_HEAD(stack_watchers);
 
@@ -225,13 +223,12 @@ static bool stack_dev_known(struct ib_device *dev)
  *
  * The provider calls it after the change, so that a query finds it.
  *
- * Context: process, may sleep; no lock that query() or a notifier takes.
+ * Context: process, may sleep; no lock that query() takes.
  */
 void rdma_stack_changed(struct ib_device *dev)
 {
 	if (!stack_dev_known(dev))
 		return;
-	blocking_notifier_call_chain(&stack_chain, RDMA_STACK_CHANGED, dev);
 	mutex_lock(&stack_notify_lock);
 	if (xa_load(&stack_devs, dev->index) == dev)
 		stack_notify(dev, STACK_CHANGED);
@@ -239,31 +236,6 @@ void rdma_stack_changed(struct ib_device *dev)
 	ib_device_put(dev);
 }
 EXPORT_SYMBOL_GPL(rdma_stack_changed);
-
-/**
- * rdma_stack_register_notifier() - get changes
- * @nb: called with RDMA_STACK_CHANGED and a device that stays during the call
- *
- * Context: process, may sleep; so is the notifier's.
- * Return: 0 or -EEXIST.
- */
-int rdma_stack_register_notifier(struct notifier_block *nb)
-{
-	return blocking_notifier_chain_register(&stack_chain, nb);
-}
-EXPORT_SYMBOL_GPL(rdma_stack_register_notifier);
-
-/**
- * rdma_stack_unregister_notifier() - undo rdma_stack_register_notifier()
- * @nb: no call runs after return
- *
- * Context: process, may sleep; not inside the notifier.
- */
-void rdma_stack_unregister_notifier(struct notifier_block *nb)
-{
-	blocking_notifier_chain_unregister(&stack_chain, nb);
-}
-EXPORT_SYMBOL_GPL(rdma_stack_unregister_notifier);
 
 /* ------------------------------------------------------------------- names */
 

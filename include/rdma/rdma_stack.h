@@ -16,7 +16,6 @@
 
 #include <linux/bits.h>
 #include <linux/limits.h>
-#include <linux/notifier.h>
 #include <linux/types.h>
 
 struct ib_cqe;
@@ -396,11 +395,7 @@ int rdma_stack_query(struct ib_device *dev, struct ib_qp *qp,
 		     struct rdma_stack_map *map);
 const struct rdma_stack_link *rdma_stack_get_link(struct ib_device *dev);
 
-/* Change notification: action RDMA_STACK_CHANGED, data struct ib_device */
-#define RDMA_STACK_CHANGED	1
 void rdma_stack_changed(struct ib_device *dev);
-int rdma_stack_register_notifier(struct notifier_block *nb);
-void rdma_stack_unregister_notifier(struct notifier_block *nb);
 
 const char *rdma_stack_comp_name(enum rdma_stack_comp comp);
 const char *rdma_stack_place_name(enum rdma_stack_place place);

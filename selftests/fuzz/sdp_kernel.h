@@ -8,7 +8,6 @@
 
 #include "kernel_base.h"
 
-struct notifier_block;
 struct sdp_conn;
 
 /* ---- lists ---- */
