@@ -28,11 +28,7 @@
 #include "sdp_verbs.h"
 
 #define SDP_CC_NAME		"sdp"	/* value of TCP_CONGESTION */
-#define SDP_MAX_KEEPIDLE	32767
-#define SDP_MAX_KEEPINTVL	32767
-#define SDP_MAX_KEEPCNT		127
-#define SDP_MAX_SYNCNT		127
-#define SDP_MAX_LINGER2		120	/* seconds */
+#define SDP_MAX_LINGER2		(TCP_FIN_TIMEOUT_MAX / HZ)	/* seconds */
 
 /* A message may be larger than any segment, but programs take such a value for
  * nonsense: TCP knows none above what fits a datagram of IP
@@ -135,7 +131,7 @@ static int sdp_set_linger2(struct sock *sk, int val)
 
 static int sdp_set_keepidle(struct sock *sk, int val)
 {
-	if (val < 1 || val > SDP_MAX_KEEPIDLE)
+	if (val < 1 || val > MAX_TCP_KEEPIDLE)
 		return -EINVAL;
 	WRITE_ONCE(sdp_sk(sk)->keepidle, val);
 	if (sock_flag(sk, SOCK_KEEPOPEN) && !sdp_is_fresh_or_listening(sk))
@@ -152,17 +148,17 @@ static int sdp_set_tcp_timing(struct sock *sk, int optname, int val)
 	case TCP_KEEPIDLE:
 		return sdp_set_keepidle(sk, val);
 	case TCP_KEEPINTVL:
-		if (val < 1 || val > SDP_MAX_KEEPINTVL)
+		if (val < 1 || val > MAX_TCP_KEEPINTVL)
 			return -EINVAL;
 		WRITE_ONCE(sdp->keepintvl, val);
 		return 0;
 	case TCP_KEEPCNT:
-		if (val < 1 || val > SDP_MAX_KEEPCNT)
+		if (val < 1 || val > MAX_TCP_KEEPCNT)
 			return -EINVAL;
 		WRITE_ONCE(sdp->keepcnt, val);
 		return 0;
 	case TCP_SYNCNT:
-		if (val < 1 || val > SDP_MAX_SYNCNT)
+		if (val < 1 || val > MAX_TCP_SYNCNT)
 			return -EINVAL;
 		WRITE_ONCE(sdp->syn_retries, val);
 		return 0;

@@ -18,6 +18,7 @@
 #include <linux/uidgid.h>
 #include <net/net_namespace.h>
 #include <net/sock.h>
+#include <net/tcp.h>
 
 #include "compat.h"
 #include "sdp.h"
@@ -26,8 +27,6 @@
 #include "sdp_verbs.h"
 
 #define SDP_TIMEOUT_MAX		3600	/* seconds */
-#define SDP_KEEPALIVE_MAX	32767	/* as TCP_KEEPIDLE, TCP_KEEPINTVL */
-#define SDP_KEEPCNT_MAX		127	/* as TCP_KEEPCNT */
 /*
  * Added to a program's port to give the device's: over iWARP both TCP and SDP listen at
  * TCP ports. No port of a well-known service plus this is that of another one.
@@ -54,8 +53,9 @@ static int entries_max = 1024;
 static int hold_max = 65535;
 static int offset_max = 65535 - 1024;
 static int adverts_max = 255;
-static int keepalive_max = SDP_KEEPALIVE_MAX;
-static int keepcnt_max = SDP_KEEPCNT_MAX;
+static int keepidle_max = MAX_TCP_KEEPIDLE;
+static int keepintvl_max = MAX_TCP_KEEPINTVL;
+static int keepcnt_max = MAX_TCP_KEEPCNT;
 
 /* One reader or writer at a time for values that depend on each other */
 static DEFINE_MUTEX(sysctl_lock);
@@ -419,8 +419,8 @@ static const struct ctl_table sdp_sysctl_table[] = {
 	SDP_SYSCTL(fallback, SYSCTL_ZERO, SYSCTL_ONE),
 	SDP_SYSCTL(fallback_timeout, SYSCTL_ONE, &timeout_max),
 	SDP_SYSCTL(fallback_memory, SYSCTL_ZERO, &timeout_max),
-	SDP_SYSCTL(keepalive_time, SYSCTL_ONE, &keepalive_max),
-	SDP_SYSCTL(keepalive_intvl, SYSCTL_ONE, &keepalive_max),
+	SDP_SYSCTL(keepalive_time, SYSCTL_ONE, &keepidle_max),
+	SDP_SYSCTL(keepalive_intvl, SYSCTL_ONE, &keepintvl_max),
 	SDP_SYSCTL(keepalive_probes, SYSCTL_ONE, &keepcnt_max),
 };
 
