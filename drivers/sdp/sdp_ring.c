@@ -558,13 +558,7 @@ static void sdp_ring_queue(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 		sdp_sock_oob_pres(sdp, c, seq + len - 1,
 				  READ_ONCE(((u8 *)page_address(run.page))[run.off]));
 	}
-	/* pairs with the acquire of the reader */
-	smp_store_release(&sdp->rx_seq, seq + len);
-	c->readable = true;
-	WRITE_ONCE(sdp->rx_bytes, sdp->rx_bytes + len);
-	SDP_INC_STATS(sock_net(c->sk), RX_DATA_MSGS);
-	SDP_INC_SIZE(sock_net(c->sk), RX_MSGS_64, len);
-	SDP_ADD_STATS(sock_net(c->sk), RX_BYTES, len);
+	sdp_verbs_queued(sdp, c);
 }
 
 static u32 sdp_ring_find(struct sock *sk, u32 seq, struct sdp_rx_run *run)
@@ -617,9 +611,7 @@ static void sdp_ring_purge(struct sock *sk)
 	struct sdp_sock *sdp = sdp_sk(sk);
 
 	spin_lock_bh(&sdp->lock);
-	WRITE_ONCE(sdp->copied_seq, sdp->rx_seq);
-	WRITE_ONCE(sdp->urg_state, SDP_URG_NONE);
-	sdp->urg_skips = false;
+	sdp_sock_read_all(sdp);
 	spin_unlock_bh(&sdp->lock);
 }
 

@@ -785,9 +785,7 @@ static void sdp_shared_purge(struct sock *sk)
 	q->charge = 0;
 	sdp_pages_uncharge_left(sdp);
 	WRITE_ONCE(q->paused, false);
-	WRITE_ONCE(sdp->copied_seq, sdp->rx_seq);
-	WRITE_ONCE(sdp->urg_state, SDP_URG_NONE);
-	sdp->urg_skips = false;
+	sdp_sock_read_all(sdp);
 	spin_unlock_bh(&sdp->lock);
 }
 

@@ -384,6 +384,20 @@ void sdp_sock_urg_skip(struct sdp_sock *sdp)
 }
 
 /**
+ * sdp_sock_read_all - the receive queue was purged: all of it counts as read
+ * @sdp: socket
+ *
+ * Context: sdp->lock.
+ */
+void sdp_sock_read_all(struct sdp_sock *sdp)
+{
+	lockdep_assert_held(&sdp->lock);
+	WRITE_ONCE(sdp->copied_seq, sdp->rx_seq);
+	WRITE_ONCE(sdp->urg_state, SDP_URG_NONE);
+	sdp->urg_skips = false;
+}
+
+/**
  * sdp_sock_oob_pres - the last byte of a message is urgent
  * @sdp: socket
  * @c: the message

@@ -236,6 +236,7 @@ void sdp_sock_urg_skip(struct sdp_sock *sdp);
 void sdp_sock_oob_pres(struct sdp_sock *sdp, struct sdp_rx_ctx *c, u32 seq,
 		       u8 byte);
 u32 sdp_sock_read_seq(const struct sdp_sock *sdp);
+void sdp_sock_read_all(struct sdp_sock *sdp);
 void sdp_sock_start_timer(struct sock *sk, unsigned long delay);
 void sdp_sock_stop_timer(struct sock *sk);
 void sdp_sock_start_deadline(struct sock *sk, unsigned long delay);

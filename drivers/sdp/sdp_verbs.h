@@ -16,6 +16,10 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
+#include "sdp_mib.h"
+#include "sdp_rx.h"
+#include "sdp_sock.h"
+
 struct msghdr;
 struct iov_iter;
 struct sdp_conn;
@@ -268,6 +272,23 @@ static inline struct sdp_rx_buf *sdp_rx_buf_at(struct sdp_verbs *v, u32 i)
 static inline u32 sdp_qp_rx_segs(u32 n)
 {
 	return roundup(n, SDP_RX_SEG);
+}
+
+/*
+ * All payload of a message is on the receive queue, of buffers or of a ring: count it, and
+ * let the reader have it. Context: sdp->lock.
+ */
+static inline void sdp_verbs_queued(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
+{
+	u32 len = c->m.payload_len;
+
+	/* pairs with the acquire of the reader */
+	smp_store_release(&sdp->rx_seq, sdp->rx_seq + len);
+	c->readable = true;
+	WRITE_ONCE(sdp->rx_bytes, sdp->rx_bytes + len);
+	SDP_INC_STATS(sock_net(c->sk), RX_DATA_MSGS);
+	SDP_INC_SIZE(sock_net(c->sk), RX_MSGS_64, len);
+	SDP_ADD_STATS(sock_net(c->sk), RX_BYTES, len);
 }
 
 /* sdp_verbs.c */

@@ -137,13 +137,7 @@ void sdp_verbs_queue(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 		c->conn->zc->rx_data++;
 	if (unlikely(c->m.h.flags & SDP_OOB_PRES))
 		sdp_sock_oob_pres(sdp, c, sdp->rx_seq + len - 1, last);
-	/* pairs with the acquire of the reader */
-	smp_store_release(&sdp->rx_seq, sdp->rx_seq + len);
-	c->readable = true;
-	WRITE_ONCE(sdp->rx_bytes, sdp->rx_bytes + len);
-	SDP_INC_STATS(sock_net(c->sk), RX_DATA_MSGS);
-	SDP_INC_SIZE(sock_net(c->sk), RX_MSGS_64, len);
-	SDP_ADD_STATS(sock_net(c->sk), RX_BYTES, len);
+	sdp_verbs_queued(sdp, c);
 }
 
 static void sdp_verbs_rx_error(struct sdp_conn *conn, const struct ib_wc *wc)
@@ -366,9 +360,7 @@ static void sdp_verbs_purge(struct sock *sk)
 
 	spin_lock_bh(&sdp->lock);
 	list_splice_init(&sdp->rx_queue, &list);
-	WRITE_ONCE(sdp->copied_seq, sdp->rx_seq);
-	WRITE_ONCE(sdp->urg_state, SDP_URG_NONE);
-	sdp->urg_skips = false;
+	sdp_sock_read_all(sdp);
 	spin_unlock_bh(&sdp->lock);
 	list_for_each_entry_safe(buf, tmp, &list, node) {
 		list_del_init(&buf->node);

@@ -168,7 +168,6 @@ static inline void *sdp_iter_kernel(const struct iov_iter *i, size_t want)
 
 #define SOCK_RCVBUF_LOCK 2
 #define SDP_CONN_SHARED 0
-#define SDP_URG_NONE 0
 #define test_bit(nr, p) (!!(*(p)&BIT(nr)))
 
 struct net {
@@ -243,10 +242,15 @@ struct sdp_sock {
 	const struct sdp_rxq_ops *rxq;
 	struct sdp_rx_pages rx_pages;
 	u32 copied_seq, rx_seq;
-	int urg_state;
 	bool urg_skips;
 };
 
 #define sdp_sk(p) container_of(p, struct sdp_sock, inet.sk)
+
+static inline void sdp_sock_read_all(struct sdp_sock *sdp)
+{
+	sdp->copied_seq = sdp->rx_seq;
+	sdp->urg_skips = false;
+}
 
 #endif /* SELFTESTS_FUZZ_SDP_KERNEL_H */
