@@ -50,7 +50,7 @@ void __init sdp_cm_init(struct sock *(*child)(struct sock *listener))
 	sdp_cm_child_sock = child;
 }
 
-static void sdp_conn_kick_work(struct work_struct *work)
+static void sdp_cm_kick_work(struct work_struct *work)
 {
 	struct sdp_conn *conn = container_of(to_delayed_work(work),
 					     struct sdp_conn, kick_work);
@@ -61,8 +61,8 @@ static void sdp_conn_kick_work(struct work_struct *work)
 	set_active_memcg(old);
 }
 
-static void sdp_conn_down_work(struct work_struct *work);
-static void sdp_conn_setup_work(struct work_struct *work);
+static void sdp_cm_down_work(struct work_struct *work);
+static void sdp_cm_setup_work(struct work_struct *work);
 
 /* A connection whose link and flow control are not chosen yet. */
 static struct sdp_conn *sdp_cm_new_conn(struct sock *sk, bool again, gfp_t gfp)
@@ -71,16 +71,16 @@ static struct sdp_conn *sdp_cm_new_conn(struct sock *sk, bool again, gfp_t gfp)
 
 	if (!conn)
 		return NULL;
-	INIT_DELAYED_WORK(&conn->down_work, sdp_conn_down_work);
-	INIT_WORK(&conn->cm.setup_work, sdp_conn_setup_work);
-	INIT_DELAYED_WORK(&conn->kick_work, sdp_conn_kick_work);
+	INIT_DELAYED_WORK(&conn->down_work, sdp_cm_down_work);
+	INIT_WORK(&conn->cm.setup_work, sdp_cm_setup_work);
+	INIT_DELAYED_WORK(&conn->kick_work, sdp_cm_kick_work);
 	INIT_WORK(&conn->ctl_work, sdp_shared_work);
 	conn->link = &sdp_link_verbs;
 	conn->fc = &sdp_fc_credit;
 	return conn;
 }
 
-static void sdp_conn_attach(struct sock *sk, struct sdp_conn *conn)
+static void sdp_cm_attach(struct sock *sk, struct sdp_conn *conn)
 {
 	struct sdp_conn *old = sdp_sk(sk)->conn;
 	struct sdp_conn *any = conn ? conn : old;
@@ -110,7 +110,7 @@ static void sdp_cm_wake_ended(struct sock *sk, bool error)
 }
 
 /* Reset the connection at once, dropping data that waits in the transport, if the device can. */
-static bool sdp_conn_reset(struct sdp_conn *conn)
+static bool sdp_cm_reset(struct sdp_conn *conn)
 {
 	const struct rdma_stack_link *stack = conn->stack;
 
@@ -157,7 +157,7 @@ static void sdp_cm_queue_setup(struct sdp_conn *conn)
  * A set-up that still runs finishes first; later ones see SDP_CONN_DOWN. The same goes
  * for a listener that gives out setup_work.
  */
-static void sdp_conn_end_setup(struct sdp_conn *conn)
+static void sdp_cm_end_setup(struct sdp_conn *conn)
 {
 	if (conn->id) {
 		rdma_lock_handler(conn->id);
@@ -175,7 +175,7 @@ static void sdp_conn_end_setup(struct sdp_conn *conn)
  * Jiffies to wait for DISCONNECTED: the peer gets time to hang up, too. Where it has ended
  * the connection, the event is on its way, and what follows would wait for it, asleep.
  */
-static unsigned long sdp_conn_grace(const struct sdp_conn *conn)
+static unsigned long sdp_cm_grace(const struct sdp_conn *conn)
 {
 	if (test_bit(SDP_CONN_GRACEFUL, &conn->flags))
 		return SDP_GRACE;
@@ -187,7 +187,7 @@ static unsigned long sdp_conn_grace(const struct sdp_conn *conn)
  * device gives up, and enough waiting teardowns block all others of the namespace. In state
  * ERR the device gives up at once. If this state change fails, the teardown waits as before.
  */
-static void sdp_conn_stop_attempt(struct sdp_conn *conn)
+static void sdp_cm_stop_attempt(struct sdp_conn *conn)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 
@@ -197,19 +197,19 @@ static void sdp_conn_stop_attempt(struct sdp_conn *conn)
 }
 
 /* Hang up. Returns true if down_work comes again, when that is done. */
-static bool sdp_conn_disconnect(struct sdp_conn *conn)
+static bool sdp_cm_disconnect(struct sdp_conn *conn)
 {
 	unsigned long grace;
 	bool waits;
 
 	/* a FIN would wait for a reader that may never come */
-	if (test_bit(SDP_CONN_ABORT, &conn->flags) && sdp_conn_reset(conn))
+	if (test_bit(SDP_CONN_ABORT, &conn->flags) && sdp_cm_reset(conn))
 		return false;
 	if (!test_bit(SDP_CONN_CM_CONNECTED, &conn->flags))
 		return false;
-	sdp_conn_stop_attempt(conn);
+	sdp_cm_stop_attempt(conn);
 	rdma_disconnect(conn->id);
-	grace = sdp_conn_grace(conn);
+	grace = sdp_cm_grace(conn);
 	if (!grace)
 		return false;
 	rdma_lock_handler(conn->id);
@@ -224,7 +224,7 @@ static bool sdp_conn_disconnect(struct sdp_conn *conn)
 }
 
 /* The peer has hung up, or the device goes. The lock of the cm_id's handler is held. */
-static void sdp_conn_gone(struct sdp_conn *conn)
+static void sdp_cm_gone(struct sdp_conn *conn)
 {
 	conn->cm.gone = true;
 	if (conn->cm.hang_up == SDP_HANG_UP_WAITS)
@@ -233,7 +233,7 @@ static void sdp_conn_gone(struct sdp_conn *conn)
 }
 
 /* The peer has hung up, or its time is over. */
-static void sdp_conn_hung_up(struct sdp_conn *conn)
+static void sdp_cm_hung_up(struct sdp_conn *conn)
 {
 	rdma_lock_handler(conn->id);
 	conn->cm.hang_up = SDP_HANG_UP_DONE;
@@ -246,13 +246,13 @@ static void sdp_conn_hung_up(struct sdp_conn *conn)
  * Disconnect and drain the queues, after which no completion arrives. Returns false
  * if down_work has to run again for that.
  */
-static bool sdp_conn_hang_up(struct sdp_conn *conn)
+static bool sdp_cm_hang_up(struct sdp_conn *conn)
 {
 	if (conn->cm.hang_up == SDP_HANG_UP_WAITS) {
-		sdp_conn_hung_up(conn);
+		sdp_cm_hung_up(conn);
 	} else {
-		sdp_conn_end_setup(conn);
-		if (sdp_conn_disconnect(conn))
+		sdp_cm_end_setup(conn);
+		if (sdp_cm_disconnect(conn))
 			return false;
 	}
 	/* the engine posts nothing any more once it has seen SDP_CONN_DOWN */
@@ -266,7 +266,7 @@ static bool sdp_conn_hang_up(struct sdp_conn *conn)
 }
 
 /* A request that did not make it into the accept queue. */
-static void sdp_conn_drop_embryo(struct sdp_conn *conn)
+static void sdp_cm_drop_embryo(struct sdp_conn *conn)
 {
 	struct sock *listener = conn->cm.listener;
 	struct sdp_sock *lsdp = sdp_sk(listener);
@@ -288,14 +288,14 @@ static void sdp_conn_drop_embryo(struct sdp_conn *conn)
 	sock_put(conn->sk);
 }
 
-static void sdp_conn_down_work(struct work_struct *work)
+static void sdp_cm_down_work(struct work_struct *work)
 {
 	struct sdp_conn *conn = container_of(to_delayed_work(work),
 					     struct sdp_conn, down_work);
 	struct sock *sk = conn->sk;
 	bool ours = false;
 
-	if (!sdp_conn_hang_up(conn))
+	if (!sdp_cm_hang_up(conn))
 		return;
 	lock_sock(sk);
 	if (sdp_sk(sk)->conn == conn) {
@@ -303,7 +303,7 @@ static void sdp_conn_down_work(struct work_struct *work)
 		if (!sdp_fallback_instead(sk, conn->error))
 			sdp_conn_ended(sk, conn);
 		sdp_sk(sk)->rxq->orphan(sk, conn);
-		sdp_conn_attach(sk, NULL);
+		sdp_cm_attach(sk, NULL);
 		/* under the lock: the timer may be that of the next connection afterwards */
 		sdp_sock_stop_timer(sk);
 	}
@@ -323,7 +323,7 @@ static void sdp_conn_down_work(struct work_struct *work)
 	if (conn->id)
 		rdma_destroy_id(conn->id);
 	if (conn->cm.listener)
-		sdp_conn_drop_embryo(conn);
+		sdp_cm_drop_embryo(conn);
 	sdp_conn_put(conn);
 }
 
@@ -348,7 +348,7 @@ void sdp_cm_expired(struct sock *sk)
 	conn->error = ETIMEDOUT;
 	if (!sdp_fallback_instead(sk, ETIMEDOUT))
 		sdp_conn_ended(sk, conn);
-	sdp_conn_attach(sk, NULL);
+	sdp_cm_attach(sk, NULL);
 	/* a peer that accepted in the last moment may have sent something */
 	sdp_rx_purge(sk);
 	sdp_conn_down(conn, ETIMEDOUT);
@@ -376,7 +376,7 @@ void sdp_cm_abort(struct sock *sk)
 	WRITE_ONCE(sk->sk_shutdown, SHUTDOWN_MASK);
 	sdp_sock_set_state(sk, TCP_CLOSE);
 	spin_unlock_bh(&sdp->lock);
-	sdp_conn_attach(sk, NULL);
+	sdp_cm_attach(sk, NULL);
 	sdp_rx_purge(sk);
 	set_bit(SDP_CONN_ABORT, &conn->flags);
 	sdp_conn_down(conn, ECONNRESET);
@@ -441,8 +441,8 @@ static noinline void sdp_cm_use_hello(struct sdp_conn *conn, const struct sdp_he
 	spin_unlock_bh(&conn->tx_lock);
 }
 
-static void sdp_conn_param(struct sdp_conn *conn, struct rdma_conn_param *p,
-			   const u8 *data, u32 len)
+static void sdp_cm_param(struct sdp_conn *conn, struct rdma_conn_param *p,
+			 const u8 *data, u32 len)
 {
 	/*
 	 * A shared link reads nothing. On a verbs link we have one read under
@@ -558,7 +558,7 @@ static int sdp_cm_do_connect(struct sdp_conn *conn)
 	sdp_cm_fill_hello(conn, &h);
 	len = sdp_build_hello(data, &h,
 			      !test_bit(SDP_CONN_IWARP, &conn->flags));
-	sdp_conn_param(conn, &param, data, len);
+	sdp_cm_param(conn, &param, data, len);
 	return sdp_cm_call_connect(conn, &param);
 }
 
@@ -945,7 +945,7 @@ static int sdp_cm_accept(struct sdp_conn *conn)
 		set_bit(SDP_CONN_FENCED, &conn->flags);
 	sdp_cm_fill_hello(conn, &h);
 	len = sdp_build_hello_ack(data, &h);
-	sdp_conn_param(conn, &param, data, len);
+	sdp_cm_param(conn, &param, data, len);
 	if (!test_bit(SDP_CONN_IWARP, &conn->flags))
 		sdp_cm_await_confirm(conn->sk);
 	rdma_lock_handler(conn->id);
@@ -981,7 +981,7 @@ static int sdp_cm_setup_active(struct sdp_conn *conn)
 	return 0;
 }
 
-static void sdp_conn_setup_work(struct work_struct *work)
+static void sdp_cm_setup_work(struct work_struct *work)
 {
 	struct sdp_conn *conn = container_of(work, struct sdp_conn,
 					     cm.setup_work);
@@ -1139,7 +1139,7 @@ static void sdp_cm_publish(struct sdp_conn *conn)
 	sdp_sock_set_peer(sk, (struct sockaddr *)&addr->dst_addr);
 	sdp_sock_set_state(sk, TCP_SYN_RECV);
 	spin_unlock_bh(&sdp_sk(sk)->lock);
-	sdp_conn_attach(sk, conn);
+	sdp_cm_attach(sk, conn);
 }
 
 /* Accept a request now, hold it for later, or refuse it? Returns < 0 to refuse. */
@@ -1169,7 +1169,7 @@ static int sdp_cm_admit(struct sock *listener, struct sdp_conn *conn)
 	return ret;
 }
 
-static int sdp_conn_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev);
+static int sdp_cm_conn_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev);
 
 /*
  * Connection request. Returning an error makes rdma_cm refuse it and destroy
@@ -1194,7 +1194,7 @@ static int sdp_cm_request(struct sock *listener, struct rdma_cm_id *id,
 	conn->id = id;
 	conn->dev = id->device;
 	id->context = conn;
-	id->event_handler = sdp_conn_handler;
+	id->event_handler = sdp_cm_conn_handler;
 	sdp_cm_publish(conn);
 	ret = sdp_cm_admit(listener, conn);
 	if (ret < 0) {
@@ -1235,7 +1235,7 @@ static void sdp_cm_failed(struct sdp_conn *conn, struct rdma_cm_event *ev)
 	sdp_conn_down(conn, error);
 }
 
-static int sdp_conn_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
+static int sdp_cm_conn_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 {
 	struct sdp_conn *conn = id->context;
 	struct net *net = sock_net(conn->sk);
@@ -1255,13 +1255,13 @@ static int sdp_conn_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 		sdp_cm_established(conn, ev);
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
-		sdp_conn_gone(conn);
+		sdp_cm_gone(conn);
 		sdp_conn_down(conn, ECONNRESET);
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		if (!test_bit(SDP_CONN_DOWN, &conn->flags))
 			SDP_INC_STATS(net, DEVICE_REMOVALS);
-		sdp_conn_gone(conn);
+		sdp_cm_gone(conn);
 		sdp_conn_down(conn, ENETRESET);
 		break;
 	case RDMA_CM_EVENT_ADDR_CHANGE:
@@ -1362,7 +1362,7 @@ static int sdp_cm_new_id(struct sock *sk, struct sdp_conn *conn,
 	struct sdp_sock *sdp = sdp_sk(sk);
 	union sdp_addr src;
 
-	conn->id = rdma_create_id(sock_net(sk), sdp_conn_handler, conn,
+	conn->id = rdma_create_id(sock_net(sk), sdp_cm_conn_handler, conn,
 				  RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(conn->id)) {
 		err = PTR_ERR(conn->id);
@@ -1470,7 +1470,7 @@ static int sdp_cm_start(struct sock *sk, struct sdp_conn *conn,
 	sdp_sock_set_peer(sk, &dst->sa);
 	sdp_sock_set_state(sk, TCP_SYN_SENT);
 	spin_unlock_bh(&sdp->lock);
-	sdp_conn_attach(sk, conn);
+	sdp_cm_attach(sk, conn);
 	conn->cm.dst = *dst;
 	conn->cm.dst.v4.sin_port = sdp_port_map(sock_net(sk),
 						dst->v4.sin_port);
@@ -1488,7 +1488,7 @@ static int sdp_cm_start(struct sock *sk, struct sdp_conn *conn,
  */
 static void sdp_cm_give_up(struct sock *sk, struct sdp_conn *conn)
 {
-	sdp_conn_attach(sk, NULL);
+	sdp_cm_attach(sk, NULL);
 	sdp_conn_down(conn, 0);
 }
 

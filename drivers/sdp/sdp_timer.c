@@ -184,7 +184,7 @@ static bool sdp_timer_ka_taken(struct sdp_conn *conn)
 
 	if (!conn->fc->held)
 		return false;
-	/* the queue pair stays until sdp_conn_hang_up() has had the lock */
+	/* the queue pair stays until sdp_cm_hang_up() has had the lock */
 	spin_lock_bh(&conn->tx_lock);
 	if (!test_bit(SDP_CONN_DOWN, &conn->flags))
 		stack = rdma_stack_get_link(conn->dev);

@@ -333,7 +333,6 @@ void sdp_qp_tx_grow(struct sdp_conn *conn);
 bool sdp_qp_tx_shrink(struct sdp_conn *conn);
 
 /* sdp_verbs_tx.c */
-void sdp_verbs_recycle(struct sdp_conn *conn, struct sdp_rx_buf *buf);
 void sdp_verbs_tx_done(struct ib_cq *cq, struct ib_wc *wc);
 
 /* sdp_verbs_txq.c */

@@ -193,6 +193,19 @@ static void sdp_verbs_rx_process(struct sdp_rx_ctx *c)
 		sdp_rx_wake(c);
 }
 
+/*
+ * Post an empty receive buffer that is on no list again, and look for other work. No
+ * spinlock held.
+ */
+static void sdp_verbs_recycle(struct sdp_conn *conn, struct sdp_rx_buf *buf)
+{
+	sdp_qp_rx_bare(conn, buf);
+	spin_lock_bh(&conn->tx_lock);
+	list_add_tail(&buf->node, &conn->verbs->rx_free);
+	spin_unlock_bh(&conn->tx_lock);
+	sdp_conn_kick(conn);
+}
+
 /* Find out what a receive was used for, and whether that is right */
 static int sdp_verbs_rx_arrived(struct sdp_rx_ctx *c, const struct ib_wc *wc)
 {

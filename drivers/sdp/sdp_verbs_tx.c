@@ -375,22 +375,6 @@ static int sdp_verbs_run(struct sdp_conn *conn)
 	return err;
 }
 
-/**
- * sdp_verbs_recycle - post a receive buffer again and look for other work
- * @conn: connection the buffer belongs to
- * @buf: empty buffer that is on no list
- *
- * Context: receive completion, or a reader; no spinlock held.
- */
-void sdp_verbs_recycle(struct sdp_conn *conn, struct sdp_rx_buf *buf)
-{
-	sdp_qp_rx_bare(conn, buf);
-	spin_lock_bh(&conn->tx_lock);
-	list_add_tail(&buf->node, &conn->verbs->rx_free);
-	spin_unlock_bh(&conn->tx_lock);
-	sdp_conn_kick(conn);
-}
-
 /* Everything up to @mseq is complete. Returns whether DisConn is among it. */
 static bool sdp_verbs_complete(struct sdp_conn *conn, u32 mseq)
 {

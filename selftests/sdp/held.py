@@ -544,7 +544,7 @@ def case_sleeping_reader():
     socket before the teardown: a reader does not sleep on"""
     with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock, \
             lsn.accept()[0], \
-            Hold("sdp_conn_down_work", "kworker", asleep=1, times=2, ms=60000) as hold:
+            Hold("sdp_cm_down_work", "kworker", asleep=1, times=2, ms=60000) as hold:
         thread = Held(sock.recv, 9)
         thread.start()
         wait("it waits for data", lambda: "wait_woken" in thread.stack())

@@ -20,7 +20,7 @@ for kind in rxe hybrid; do
 	dev_up $kind $kind || { ktap_skip "$kind" "no device"; continue; }
 	ktap_is "$kind" "$(refused)" ECONNREFUSED
 	# every event waits, that of the addresses as that of the refusal
-	hold sdp_conn_handler kworker asleep=1 times=10 ms=150 || ktap_skip_all "no probes"
+	hold sdp_cm_conn_handler kworker asleep=1 times=10 ms=150 || ktap_skip_all "no probes"
 	ktap_is "$kind, reported late" "$(refused)" ECONNREFUSED
 	# address and refusal; over rxe the route, too
 	ktap_check "$kind: the event was delayed" test "$(hold_hits)" -ge 2

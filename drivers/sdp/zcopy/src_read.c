@@ -385,7 +385,7 @@ static u64 sdp_zc_tx_acked(struct sdp_conn *conn, u64 *sent)
 	const struct rdma_stack_link *stack = NULL;
 	u64 acked = 0;
 
-	/* the queue pair stays until sdp_conn_hang_up() has had the lock */
+	/* the queue pair stays until sdp_cm_hang_up() has had the lock */
 	spin_lock_bh(&conn->tx_lock);
 	if (!test_bit(SDP_CONN_DOWN, &conn->flags))
 		stack = rdma_stack_get_link(conn->dev);
