@@ -463,6 +463,12 @@ static bool piped_source_step(struct peer *p, char step)
 	case 'n': /* a message has crossed it */
 		sink_avail(p, 200000, --at.counted);
 		return true;
+	case '=': /* ask for it no more */
+		at.flags = 0;
+		return true;
+	case '^': /* Data, ModeChange and SrcAvail with payload have crossed it */
+		sink_avail(p, 200000, at.counted - 1);
+		return true;
 	case 'j':
 		sink_avail(p, 200000, at.counted + 1);
 		return true;
@@ -736,6 +742,10 @@ const struct attack zcopy_attacks[] = {
 	SCRIPT("SinkAvail used, cancelled", NULL, GOOD, "PQGaivyQaRZ."),
 	SCRIPT("nothing to cancel", NULL, GOOD, "PQGaRyQaRZ."),
 	SCRIPT("SinkAvail that Data has crossed", "sinkavail_stale", GOOD, "PQGaSDniyz."),
+	SCRIPT("SinkAvail that Data and ModeChange have crossed", "srcavail_crossed", GOOD,
+	       "PQGaSDQDQD=QGA^RPQGaiv."),
+	SCRIPT("SinkAvail that ModeChange has crossed", "srcavail_crossed", GOOD,
+	       "PQGaR=QGAiRPQGajv."),
 	SCRIPT("SinkAvail answered by Data", NULL, GOOD, "PQGaSDiQDyQDZ."),
 	SCRIPT("SinkAvail in combined mode", "bad_rdma", ABORT, "QAi"),
 	SCRIPT("SinkAvail for nothing", "bad_rdma", ABORT, "i"),

@@ -67,6 +67,7 @@ void sdp_zc_mode_changed(struct sdp_conn *conn, struct sdp_msg *m)
 	spin_lock(&sdp->lock);
 	zc->tx_mode = zc->tx_want;
 	zc->tx_piped = true;
+	zc->tx_piped_data = zc->tx_data;
 	zc->tx_sink.n = 0;
 	spin_unlock(&sdp->lock);
 	SDP_INC_STATS(sock_net(conn->sk), MODE_CHANGES);
@@ -191,6 +192,19 @@ static void sdp_zc_crossed(struct sdp_rx_ctx *c)
 	wake_up_all(&c->conn->wait);
 }
 
+/*
+ * Messages with payload that the peer may have counted when it sent a SinkAvail. If that
+ * has crossed ModeChange to combined mode, it has not seen those after ModeChange.
+ * Context: sdp->lock held.
+ */
+static u32 sdp_zc_tx_counted(const struct sdp_zc *zc)
+{
+	u32 sent = zc->tx_mode == SDP_MODE_PIPELINED ?
+		   READ_ONCE(zc->tx_data) : zc->tx_piped_data;
+
+	return sent - zc->tx_void;
+}
+
 /**
  * sdp_zc_sink_avail - a reader of the peer waits
  * @sdp: socket
@@ -209,10 +223,7 @@ int sdp_zc_sink_avail(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	if (!zc->tx_piped || c->m.ext.avail.len < SDP_ZC_MIN)
 		return SDP_MIB_BAD_RDMA;
 	SDP_INC_STATS(sock_net(c->sk), RX_SINKAVAIL);
-	/* it has crossed ModeChange */
-	if (zc->tx_mode != SDP_MODE_PIPELINED)
-		return 0;
-	sent = READ_ONCE(zc->tx_data) - zc->tx_void;
+	sent = sdp_zc_tx_counted(zc);
 	if (sdp_seq_after(counted, sent))
 		return SDP_MIB_BAD_RDMA;
 	if (counted != sent) {
@@ -220,6 +231,9 @@ int sdp_zc_sink_avail(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 		zc->tx_void++;
 		return 0;
 	}
+	/* it has crossed ModeChange, and no payload before that */
+	if (zc->tx_mode != SDP_MODE_PIPELINED)
+		return 0;
 	/* those that the peer has cancelled are gone: this one is not meant */
 	if (!zc->tx_sink.n)
 		zc->tx_unavail = false;

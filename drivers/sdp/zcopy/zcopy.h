@@ -191,6 +191,7 @@ struct sdp_zc_adverts {
  * @tx_written: bytes of the RDMA Write under way
  * @tx_data: messages with payload sent
  * @tx_void: those of them that made a SinkAvail void: the peer does not count these
+ * @tx_piped_data: @tx_data when the mode was changed last
  * @tx_sink: SinkAvail of the peer that are not void
  * @tx_unavail: the peer has cancelled those of @tx_sink, if there are any
  * @write_cqe: completion of RDMA Writes
@@ -249,6 +250,7 @@ struct sdp_zc {
 	u32 tx_written;
 	u32 tx_data;
 	u32 tx_void;
+	u32 tx_piped_data;
 	struct sdp_zc_adverts tx_sink;
 	bool tx_unavail;
 	struct ib_cqe write_cqe;
