@@ -19,9 +19,10 @@ FIN=90
 LIMIT=45
 
 cat >/run/waits.py <<'END'
-import errno, socket, sys, time
+import errno, fcntl, socket, sys, threading, time
 
 SO_RCVTIMEO, SO_SNDTIMEO = 20, 21
+SIOCOUTQNSD = 0x894B
 what, address, port = sys.argv[1], sys.argv[2], int(sys.argv[3])
 one = (1).to_bytes(8, "little") + bytes(8)
 data = bytearray(600000)
@@ -45,6 +46,35 @@ def take_all():
     return "all"
 
 
+def drip(conn):
+    while True:
+        conn.send(b"x")
+        time.sleep(0.005)
+
+
+def drink():
+    while sock.recv(1000):
+        pass
+
+
+def waits():
+    unsent = bytearray(4)
+    fcntl.ioctl(sock, SIOCOUTQNSD, unsent)
+    return any(unsent)
+
+
+# until data has no credits for as long as the peer does not read
+def fill():
+    since = None
+    while not since or time.monotonic() - since < 2:
+        if waits():
+            since = since or time.monotonic()
+            time.sleep(0.05)
+        else:
+            since = None
+            sock.sendall(data[:4096])
+
+
 sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 257)
 if what == "serve":
     sock.bind((address, port))
@@ -52,6 +82,11 @@ if what == "serve":
     print("listening", flush=True)
     conn = sock.accept()[0]
     time.sleep(200)
+elif what == "drip":
+    sock.bind((address, port))
+    sock.listen()
+    print("listening", flush=True)
+    drip(sock.accept()[0])
 elif what == "push":
     sock.bind((address, port))
     sock.listen()
@@ -63,6 +98,13 @@ elif what == "take":
     print("connected", flush=True)
     sock.setsockopt(socket.SOL_SOCKET, SO_RCVTIMEO, one)
     timed(take_all)
+elif what == "full":
+    sock.connect((address, port))
+    threading.Thread(target=drink, daemon=True).start()
+    sock.setsockopt(socket.SOL_SOCKET, SO_SNDTIMEO, one)
+    fill()
+    print("connected", flush=True)
+    timed(lambda: sock.send(data[:300000]))
 else:
     sock.connect((address, port))
     print("connected", flush=True)
@@ -126,6 +168,20 @@ ends "a send with SO_SNDTIMEO whose advertisement is lost"
 exec 7>&-
 joined
 stop_bg "$OTHER"
+
+# our answers to what it sends are no progress of our data
+in_a sysctl -qw net.sdp.zcopy_wait=1000000
+pair 7805 drip full
+echo >&7
+wait_for $LIMIT said result
+read -r got took <<<"$(result)"
+ktap_diag "$got after $took s"
+ktap_check "a send with SO_SNDTIMEO that waits for credits ends while the peer sends" \
+	test "${took:-999}" -lt 15
+exec 7>&-
+stop_bg "$BG_PID"
+stop_bg "$OTHER"
+in_a sysctl -qw net.sdp.zcopy_wait=2000000
 
 in_b sysctl -qw net.sdp.zcopy_wait=60000000
 pair 7802 push take

@@ -366,12 +366,17 @@ static bool sdp_zc_tx_over(const struct sdp_conn *conn)
 	       test_bit(SDP_CONN_DOWN, &conn->flags);
 }
 
-/* A number that changes as long as we get somewhere. */
+/*
+ * A number that changes as long as we get somewhere. Before its turn that is the data
+ * ahead of it; control messages are none: the peer decides how many answers it wants.
+ */
 static u32 sdp_zc_tx_progress(const struct sdp_conn *conn)
 {
-	if (READ_ONCE(conn->zc->tx_state) == SDP_ZC_TX_QUEUED)
-		return READ_ONCE(conn->tx_mseq);
-	return ~READ_ONCE(conn->zc->tx_left);
+	u32 sent = (u32)READ_ONCE(sdp_sk(conn->sk)->tx_bytes) -
+		   READ_ONCE(conn->zc->tx_left);
+
+	/* its turn, or a turn in vain, is progress, too */
+	return READ_ONCE(conn->zc->tx_state) == SDP_ZC_TX_QUEUED ? sent : ~sent;
 }
 
 /*
