@@ -1301,11 +1301,13 @@ static int sdp_shutdown(struct socket *sock, int how)
 	return err;
 }
 
+/* For close(): no reader is left, so data that is advertised waits for one. */
 static bool sdp_unread(const struct sock *sk)
 {
 	const struct sdp_sock *sdp = sdp_sk(sk);
 
-	return READ_ONCE(sdp->rx_seq) != sdp_sock_read_seq(sdp);
+	return READ_ONCE(sdp->rx_seq) != sdp_sock_read_seq(sdp) ||
+	       sdp_zc_pending(sk);
 }
 
 static bool sdp_fin_pending(const struct sock *sk)

@@ -67,6 +67,8 @@ readers() {
 		-n 900000 -w 300000 -R 200000 -m threads
 	zc "shutdown of the receiving side declines" "a_tx_srcavail > 0 && a_tx_zcopy_cancels == 0" -n 600000 -w 300000 -R 100000 -m kill
 	zc "close by the reader resets" "a_estab_resets == 1" -n 900000 -w 300000 -m close
+	zc "close by a reader that has read a part resets at once" \
+		"a_estab_resets == 1 && a_tx_zcopy_cancels == 0" -n 900000 -w 300000 -R 100000 -m close
 }
 
 # The second reader waits for the one that takes a part of the advertised memory
