@@ -40,6 +40,7 @@ static struct {
 	uint64_t offer_va;
 	unsigned char flags;
 	uint32_t gate; /* its reader waits for it */
+	uint32_t part; /* the gate after a part */
 	uint32_t split; /* bytes of the next message that come first */
 	enum verbs_key kind; /* of our keys, over verbs */
 } at;
@@ -109,7 +110,8 @@ static void open_gate(void)
 
 /*
  * How long we take for what follows must not matter to a reader that reads "not at once":
- * it waits for step '!', or for the end of the connection.
+ * it waits for step '!', or for the end of the connection. The next number is for the
+ * second part of a reader that takes two.
  */
 static uint32_t new_gate(void)
 {
@@ -117,7 +119,8 @@ static uint32_t new_gate(void)
 
 	if (!gates)
 		atexit(open_gate);
-	return getpid() * 1000 + ++gates;
+	gates += 2;
+	return getpid() * 1000 + gates;
 }
 
 static void request(struct peer *p, const char *mode, uint32_t bytes, bool gate)
@@ -508,6 +511,14 @@ static bool piped_sink_step(struct peer *p, char step)
 	case '4': /* not at once */
 		request(p, "waitall", 1 << 20, true);
 		return true;
+	case ',': /* not at once, and half of what we advertise */
+		request(p, "parts", 100000, true);
+		at.part = at.gate + 1;
+		return true;
+	case '_': /* and all that follows */
+		at.gate = at.part;
+		open_gate();
+		return true;
 	case '8': /* two threads do, not at once */
 		request(p, "threads", 1 << 20, true);
 		return true;
@@ -786,6 +797,7 @@ const struct attack zcopy_attacks[] = {
 	SCRIPT("pipelined: one of two read, cancelled", NULL, GOOD, "M433!qcpkmd."),
 	SCRIPT("pipelined: void by combined mode", NULL, GOOD, "M435V!qpk."),
 	SCRIPT("pipelined: void by combined mode, slowly", NULL, GOOD, "M4135V!qpk."),
+	SCRIPT("pipelined: read in part, void by combined mode", NULL, GOOD, "M,3!qpk5V_qpk."),
 	SCRIPT("pipelined: more SrcAvail than allowed", "bad_state", ABORT, "M4333"),
 	SCRIPT("pipelined: SrcAvail with payload", "bad_rdma", ABORT, "MV"),
 	SCRIPT("pipelined: Data after SrcAvail", "bad_state", ABORT, "M43d"),

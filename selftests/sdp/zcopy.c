@@ -11,10 +11,10 @@
  * something, and no more than that), pollinq (the same after poll()), inline (urgent
  * bytes), trunc, splice, pieces, file (reads into a mapped file), threads (two that
  * read), kill (shuts the receiving side down after one receive), close (closes after
- * it), source (it sends instead, BYTES in one send), alarm (a timer interrupts it),
- * timeout (it waits 100 ms at a time), halt (another thread shuts the receiving side
- * down at a SIGUSR1), lowat (SO_RCVLOWAT is 20050). It sleeps SLEEP_MS before it
- * reads.
+ * it), parts (one receive of BYTES, another one only when it may), source (it sends
+ * instead, BYTES in one send), alarm (a timer interrupts it), timeout (it waits 100 ms
+ * at a time), halt (another thread shuts the receiving side down at a SIGUSR1), lowat
+ * (SO_RCVLOWAT is 20050). It sleeps SLEEP_MS before it reads.
  *
  * SENDER: plain, iov, signal (interrupted when it sleeps), private (copy on write,
  * a child writes to the pages), file (out of a mapped file), nonblock, threads
@@ -343,6 +343,19 @@ static void wait_gate(uint32_t gate)
 	unlink(path);
 }
 
+/* Between the two it leaves alone what is there. */
+static uint64_t receive_parts(int s, const struct request *r)
+{
+	unsigned char *buf = map(r->size, false);
+	ssize_t first, second;
+
+	first = recv(s, buf, r->bytes < r->size ? r->bytes : r->size, 0);
+	wait_gate(r->gate ? r->gate + 1 : 0);
+	second = recv(s, buf, r->size, MSG_WAITALL);
+	munmap(buf, r->size);
+	return (first > 0 ? first : 0) + (second > 0 ? second : 0);
+}
+
 static void *serve_one(void *arg)
 {
 	int s = (int)(long)arg, threshold = 65536;
@@ -363,7 +376,12 @@ static void *serve_one(void *arg)
 			be_source(s, &r);
 			continue;
 		}
-		got = is(&r, "threads") ? receive_two(s, &r) : receive(s, &r);
+		if (is(&r, "threads"))
+			got = receive_two(s, &r);
+		else if (is(&r, "parts"))
+			got = receive_parts(s, &r);
+		else
+			got = receive(s, &r);
 		if (is(&r, "close"))
 			break;
 		if (send(s, &got, sizeof(got), MSG_NOSIGNAL) != sizeof(got))

@@ -200,7 +200,9 @@ static void sdp_zc_rx_next(struct sdp_conn *conn)
  * sdp_zc_rx_mode - the peer changes the mode of its sending half
  * @c: ModeChange, a legal one
  *
- * Its advertisements of pipelined mode, and ours, are void then.
+ * Its advertisements of pipelined mode, and ours, are void then. That includes the rest of
+ * one that has been read in part: RdmaRdCompl may have crossed ModeChange, which the peer
+ * cannot avoid, and says where to go on.
  *
  * Context: sdp->lock.
  *
