@@ -30,6 +30,7 @@
 #include <linux/mm.h>
 #include <linux/mmu_notifier.h>
 #include <linux/pagemap.h>
+#include <linux/uaccess.h>
 #include <net/sock.h>
 
 #include "sdp.h"
@@ -593,6 +594,8 @@ struct sdp_zc_region *sdp_zc_get(struct sdp_conn *conn, unsigned long addr,
 	struct sdp_zc_region *r;
 
 	sock_owned_by_me(conn->sk);
+	/* the notifier and the cache compare addresses, whatever the tags of pointers are */
+	addr = untagged_addr(addr);
 	len = min_t(u32, len, sdp_zc_max_pages(conn) * PAGE_SIZE -
 		    offset_in_page(addr));
 	r = sdp_zc_cache_find(conn, addr, len, write);
