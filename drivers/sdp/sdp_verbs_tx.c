@@ -265,6 +265,13 @@ static int sdp_verbs_run_zc(struct sdp_conn *conn, const struct sdp_zc_ops *zco)
 	return err;
 }
 
+/* Credits may have come since sdp_verbs_run_ctl(): SrcAvail must not pass its ModeChange. */
+static bool sdp_verbs_mode_first(const struct sdp_conn *conn,
+				 const struct sdp_tx_msg *m)
+{
+	return unlikely(m->avail) && test_bit(SDP_CTL_MODE, &conn->tx_ctl);
+}
+
 static int sdp_verbs_run_data(struct sdp_conn *conn)
 {
 	struct sdp_verbs *v = conn->verbs;
@@ -277,7 +284,8 @@ static int sdp_verbs_run_data(struct sdp_conn *conn)
 	while (!err && v->tx_tail != v->tx_head &&
 	       !(unlikely(zco) && zco->held(conn))) {
 		m = sdp_tx_msg(v, v->tx_tail);
-		if (m->busy || !sdp_verbs_slot_free(conn))
+		if (m->busy || sdp_verbs_mode_first(conn, m) ||
+		    !sdp_verbs_slot_free(conn))
 			return 0;
 		n = m->len;
 		if (conn->fc->room)
