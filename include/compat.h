@@ -205,4 +205,27 @@ static inline bool skb_frags_readable(const struct sk_buff *skb)
 #define MSG_SPLICE_PAGES	0x8000000
 #endif
 
+/* Members of a proto_ops: that one; splice_eof, which stable releases of 6.1 have as well */
+#ifdef HAVE_PROTO_OPS_SENDPAGE
+#define COMPAT_OPS_SENDPAGE(fn)		.sendpage = (fn),
+#else
+#define COMPAT_OPS_SENDPAGE(fn)
+#endif
+#ifdef HAVE_PROTO_OPS_SPLICE_EOF
+#define COMPAT_OPS_SPLICE_EOF(fn)	.splice_eof = (fn),
+#else
+#define COMPAT_OPS_SPLICE_EOF(fn)
+#endif
+
+/*
+ * A socket's own range of ports, from 6.3 on and in stable releases of 6.1. @low and @high are
+ * those of all sockets.
+ */
+#ifndef HAVE_LOCAL_PORT_RANGE
+static inline void inet_sk_get_local_port_range(const struct sock *sk,
+						int *low, int *high)
+{
+}
+#endif
+
 #endif /* _COMPAT_H */

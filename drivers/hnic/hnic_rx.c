@@ -484,8 +484,8 @@ int hnic_queue_pin(struct hnic_queue *q, int cpu)
 
 	lockdep_assert_held(&q->dev->lock);
 	/*
-	 * NAPI exists while the device is open. Its thread may end before that:
-	 * kernels from 6.17 on stop it when NAPI is switched back to softirq.
+	 * NAPI exists while the device is open. Its thread may end before that,
+	 * when NAPI is switched back to softirq.
 	 */
 	thread = q->dev->tx.task ? READ_ONCE(q->napi.thread) : NULL;
 	if (thread)

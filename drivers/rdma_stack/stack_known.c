@@ -49,8 +49,8 @@ struct stack_known {
 
 static const struct stack_known stack_known[] = {
 	/*
-	 * This project's provider as long as it has registered nothing. It has the
-	 * driver_id of siw, and is software over the host's TCP as well.
+	 * iwarp_hybrid as long as it has registered nothing. It has the driver_id
+	 * of siw, and is software over the host's TCP as well.
 	 */
 	{ RDMA_DRIVER_SIW, "iwarp_hybrid", STACK_WIRE_IWARP,
 	  PLACES(HOST, HOST, HOST, HOST) },

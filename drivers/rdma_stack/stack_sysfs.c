@@ -77,7 +77,7 @@ struct stack_dir {
 static LIST_HEAD(stack_dirs);
 static DEFINE_MUTEX(stack_dirs_lock);	/* the list; entries are freed under it */
 
-/* The class has a new device: add_dev of older and newer kernels, see compat.h */
+/* add_dev of the class: there is a new device */
 static int stack_class_add(COMPAT_CLASS_INTF_ARGS)
 {
 	struct device *d = compat_class_dev;

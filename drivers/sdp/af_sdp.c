@@ -1427,20 +1427,6 @@ static int sdp_release(struct socket *sock)
 
 /* ---- registration ---- */
 
-/* From 6.5 on pages come to sendmsg */
-#ifdef HAVE_PROTO_OPS_SENDPAGE
-#define SDP_OPS_SENDPAGE	.sendpage = sdp_sendpage,
-#else
-#define SDP_OPS_SENDPAGE
-#endif
-
-/* From 6.5 on, and in stable releases of 6.1 */
-#ifdef HAVE_PROTO_OPS_SPLICE_EOF
-#define SDP_OPS_SPLICE_EOF	.splice_eof = sdp_splice_eof,
-#else
-#define SDP_OPS_SPLICE_EOF
-#endif
-
 #define SDP_PROTO_OPS(_family) {					\
 	.family		= (_family),					\
 	.owner		= THIS_MODULE,					\
@@ -1462,8 +1448,8 @@ static int sdp_release(struct socket *sock)
 	.mmap		= sdp_rxmap_mmap,					\
 	.splice_read	= sdp_splice_read,				\
 	.set_rcvlowat	= sdp_set_rcvlowat,				\
-	SDP_OPS_SENDPAGE						\
-	SDP_OPS_SPLICE_EOF						\
+	COMPAT_OPS_SENDPAGE(sdp_sendpage)				\
+	COMPAT_OPS_SPLICE_EOF(sdp_splice_eof)				\
 }
 
 static const struct proto_ops sdp_ops = SDP_PROTO_OPS(PF_SDP);

@@ -243,7 +243,7 @@ static void sdp_fallback_copy_ip(const struct sock *sk, struct sock *tsk)
 	to->tos = from->tos;
 	to->uc_ttl = from->uc_ttl;
 	to->pmtudisc = from->pmtudisc;
-#ifdef IP_LOCAL_PORT_RANGE
+#ifdef HAVE_LOCAL_PORT_RANGE
 	to->local_port_range = from->local_port_range;
 #endif
 #if IS_ENABLED(CONFIG_IPV6)

@@ -91,9 +91,11 @@ int sdp_inet_init(struct proto *prot, const struct proto_ops *ops,
 {
 	int err;
 
-	/* kernels before 6.5 expect struct ipv6_pinfo there */
+#ifndef HAVE_PROTO_PINFO_OFFSET
+	/* The core expects struct ipv6_pinfo there */
 	BUILD_BUG_ON(offsetof(struct sdp_sock, inet6) +
 		     sizeof(struct ipv6_pinfo) != sizeof(struct sdp_sock));
+#endif
 	err = sdp_inet6_register(prot, ops6);
 	if (err)
 		return err;

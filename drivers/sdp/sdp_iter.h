@@ -10,14 +10,7 @@
 #include <linux/uaccess.h>
 #include <linux/uio.h>
 
-static inline const struct iovec *sdp_iter_iov(const struct iov_iter *i)
-{
-#ifdef iter_iov_addr
-	return iter_iov(i);
-#else
-	return i->iov;		/* before 6.4 */
-#endif
-}
+#include "compat.h"
 
 /*
  * User memory at the front of @i, or NULL if less than @want bytes of it are
@@ -33,7 +26,7 @@ static inline void __user *sdp_iter_user(const struct iov_iter *i, size_t want)
 	if (iter_is_ubuf(i)) {
 		p = i->ubuf + i->iov_offset;
 	} else if (iter_is_iovec(i)) {
-		iov = sdp_iter_iov(i);
+		iov = iter_iov(i);
 		if (iov->iov_len - i->iov_offset < want)
 			return NULL;
 		p = iov->iov_base + i->iov_offset;
@@ -64,7 +57,7 @@ static inline size_t sdp_iter_segment(const struct iov_iter *i,
 	if (iter_is_ubuf(i))
 		p = i->ubuf + i->iov_offset;
 	else if (iter_is_iovec(i))
-		p = sdp_iter_iov(i)->iov_base + i->iov_offset;
+		p = iter_iov(i)->iov_base + i->iov_offset;
 	else
 		return 0;
 	*addr = (unsigned long)p;

@@ -283,17 +283,13 @@ bool sdp_port_kept(const struct sock *sk)
  */
 bool sdp_port_range(const struct sock *sk, int *low, int *high)
 {
-	inet_get_local_port_range(sock_net(sk), low, high);
-#ifdef IP_LOCAL_PORT_RANGE
-	{
-		int all_low = *low, all_high = *high;
+	int all_low, all_high;
 
-		inet_sk_get_local_port_range(sk, low, high);
-		return *low != all_low || *high != all_high;
-	}
-#else
-	return false;
-#endif
+	inet_get_local_port_range(sock_net(sk), low, high);
+	all_low = *low;
+	all_high = *high;
+	inet_sk_get_local_port_range(sk, low, high);
+	return *low != all_low || *high != all_high;
 }
 
 /**

@@ -534,7 +534,7 @@ static bool sdp_ip_opt_ok(int optname)
 	case IP_MULTICAST_TTL:
 	case IP_MULTICAST_LOOP:
 	case IP_MULTICAST_ALL:
-#ifdef IP_LOCAL_PORT_RANGE
+#ifdef HAVE_LOCAL_PORT_RANGE
 	case IP_LOCAL_PORT_RANGE:
 #endif
 		return true;
@@ -877,7 +877,7 @@ static int sdp_get_sdp(struct sock *sk, int optname, char __user *optval,
 
 /* ---- SOL_SOCKET, where it is left to us, see sdp_set_flags() ---- */
 
-/* Used if TCP takes over. From 6.16 on, the core accepts it for TCP sockets only. */
+/* Used if TCP takes over. The core itself accepts it for TCP sockets only. */
 static int sdp_set_txrehash(struct sock *sk, sockptr_t optval,
 			    unsigned int optlen)
 {

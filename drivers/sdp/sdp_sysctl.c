@@ -422,6 +422,9 @@ static const struct ctl_table sdp_sysctl_table[] = {
 	SDP_SYSCTL(keepalive_time, SYSCTL_ONE, &keepidle_max),
 	SDP_SYSCTL(keepalive_intvl, SYSCTL_ONE, &keepintvl_max),
 	SDP_SYSCTL(keepalive_probes, SYSCTL_ONE, &keepcnt_max),
+#ifndef HAVE_REGISTER_NET_SYSCTL_SZ
+	{ }
+#endif
 };
 
 static void sdp_sysctl_defaults(struct sdp_net *sn)
@@ -486,13 +489,10 @@ int __net_init sdp_sysctl_init_net(struct net *net)
 	seqlock_init(&sn->groups_lock);
 	sdp_sysctl_defaults(sn);
 
-	/* one entry more, zeroed: before 6.11 an empty one ends the table */
-	table = kcalloc(ARRAY_SIZE(sdp_sysctl_table) + 1, sizeof(*table),
-			GFP_KERNEL);
+	table = kmemdup(sdp_sysctl_table, sizeof(sdp_sysctl_table), GFP_KERNEL);
 	if (!table)
 		return -ENOMEM;
 
-	memcpy(table, sdp_sysctl_table, sizeof(sdp_sysctl_table));
 	for (i = 0; i < ARRAY_SIZE(sdp_sysctl_table); i++)
 		table[i].data = (void *)sn + (size_t)table[i].data;
 	table[MEM].data = sdp_mem_limits;

@@ -374,7 +374,7 @@ static void __init iwarp_crc_fold_init(u64 *k, u32 len)
 
 static bool __init iwarp_crc_vec_there(void)
 {
-#if defined(__KERNEL__) && !defined(CONFIG_UML)
+#ifndef CONFIG_UML
 	if (!cpu_has_xfeatures(XFEATURE_MASK_SSE | XFEATURE_MASK_YMM, NULL))
 		return false;
 #endif

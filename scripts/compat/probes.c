@@ -18,6 +18,7 @@
 #include <linux/uio.h>
 #include <linux/workqueue.h>
 #include <net/inet_sock.h>
+#include <net/ip.h>
 #include <net/rtnetlink.h>
 #include <net/sock.h>
 #include <net/tcp.h>
@@ -264,6 +265,18 @@ static const struct proto_ops sendpage_ = { .sendpage = sendpage };
 /* PROBE: HAVE_PROTO_OPS_SPLICE_EOF */
 static void splice_eof(struct socket *sock);
 static const struct proto_ops splice_eof_ = { .splice_eof = splice_eof };
+
+/* PROBE: HAVE_LOCAL_PORT_RANGE */
+static void local_port_range(const struct sock *sk, int *low, int *high)
+{
+	inet_sk_get_local_port_range(sk, low, high);
+}
+
+/* PROBE: HAVE_RCVPRIORITY */
+static bool rcvpriority(const struct sock *sk)
+{
+	return sock_flag(sk, SOCK_RCVPRIORITY);
+}
 
 /* PROBE: HAVE_NSPROXY_REFCOUNT */
 static int nsproxy_refs(const struct nsproxy *ns)

@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """source.py FILE...: turn sources that build out of tree into sources of the kernel
 source.py --documents FILE...: the same for documents
+source.py --paths FILE...: the same for makefiles and selftests, where only paths differ
 
 The kernel has every interface that scripts/compat/probes.c asks for, but for those
 that it has dropped. So unifdef resolves HAVE_*, the rest of include/compat*.h is
 written out, and headers are included where the kernel has them. A file that
-still has a name of compat.h afterwards is an error. Used by into-kernel.sh.
+still has a name of compat.h afterwards, or speaks of other kernels or of what the
+kernel's tree does not have, is an error. Used by into-kernel.sh.
 """
 import os
 import re
@@ -27,6 +29,8 @@ NAMES = [
     (r"\tstruct device \*d = compat_class_dev;\n", ""),
     (r"COMPAT_KOBJ_CONST", "const"),
     (r"CTL_TABLE_CONST", "const"),
+    (r"\tCOMPAT_OPS_SENDPAGE\(\w+\)\t+\\\n", ""),
+    (r"COMPAT_OPS_SPLICE_EOF\((\w+)\)", r".splice_eof\t= \1,"),
     (r" \* @COMPAT_CREATE_CQ_ARG:", " * @cq_attrs:"),
     (r"COMPAT_CREATE_CQ_ARG", "struct uverbs_attr_bundle *cq_attrs"),
     (r"compat_create_cq_udata", "cq_attrs ? &cq_attrs->driver_udata : NULL"),
@@ -67,6 +71,16 @@ PROSE = [
      "fixed-size types, memcpy and\n * EXPORT_SYMBOL_GPL."),
     (r"\n \* field of it is used\. Builds in user space too, for unit tests\.",
      "\n * field of it is used."),
+    (r"; selftests/unit/\w+\.c tests it in user\n \* space\. The", ".\n * The"),
+    (r" Before 6\.14 that one goes through the\n \* crypto API and the FPU, which for one FPDU "
+     r"costs as much as the checksum\.", ""),
+    (r"Uses the kernel's table code where it is exported\. Elsewhere it\n \* uses crc32c\(\), "
+     r"which", "This is crc32c(), which"),
+    (r" \(see\n \* selftests/bench/profile\.sh\)", ""),
+    (r" \(Documentation/networking/sdp/testing\.rst\)", ""),
+    (r"\n# \(package_tree in selftests/vm/image\.sh\)", ""),
+    (r" \"make soak HOURS=24\" is a day\.", ""),
+    (r"the Makefile here, and by the one that scripts/into-kernel\.sh writes", "the Makefile here"),
 ]
 PATHS = [
     (r"\bdrivers/sdp\b", "net/sdp"),
@@ -74,6 +88,27 @@ PATHS = [
     (r"\bdrivers/hnic\b", "drivers/net/hnic"),
     (r"\blib/iwarp/(\w+)\.h\b", r"include/linux/iwarp/\1.h"),
     (r"\bDocumentation/(?!netlink|networking)(\w+)\.rst\b", r"Documentation/networking/sdp/\1.rst"),
+    (r"(?<![\w/])selftests/(sdp|iwarp_hybrid|hnic|lib)(?![\w-])",
+     r"tools/testing/selftests/net/sdp/\1"),
+]
+# In documents: pages that the kernel has elsewhere, links to parts of a page, paths that it
+# does not have
+DOCUMENTS = [
+    (r"(tls-offload|scaling)\.rst of the\s+kernel's\s+networking documentation",
+     r"Documentation/networking/\1.rst"),
+    (r"``CONTRIBUTING\.rst``", "Documentation/process/security-bugs.rst"),
+    (r"`([^`<]+?)\s+<(\w+)\.rst#[\w-]+>`_", r":doc:`\1 <\2>`"),
+    (r"\s+\(``(?:scripts|selftests/programs)/[^`]*``\)", ""),
+]
+# Words that must not be left: names of compat.h, of other kernels, conditions that are the
+# same in every configuration, names of files that are not in this tree
+ELSEWHERE = r"(?<![\w/])(?:selftests/|scripts/(?:[\w-]+\.(?:sh|py)|compat)\b)[\w./-]*"
+LEFT = [
+    r"\b(compat_|COMPAT_|HAVE_[A-Z])\w*|\bcompat(_rdma)?\.h\b",
+    r"(?i)\b(before|from|since|until|of) \d\.\d+\b(?! ms)|\b(older|newer|earlier) kernels?\b",
+    r"(?i)\bkernels? (before|from|since|until)\b|\bstable releases?\b|\bthis project\b",
+    r"(?m)^#\s*ifn?def (?!CONFIG_|\w+_H_?$|TRACE_HEADER_MULTI_READ|AF_SDP$|IPPROTO_SDP$)\w+",
+    ELSEWHERE,
 ]
 
 
@@ -136,9 +171,17 @@ def convert(path, flags):
     text = re.sub(r'#include "iwarp/(\w+\.h)"', r"#include <linux/iwarp/\1>", text)
     if not path.endswith("trace.h"):
         text = include(text)
-    left = re.search(r"\b(compat_|COMPAT_|HAVE_[A-Z])\w*", text)
-    if left:
-        sys.exit(f"source.py: {path}: {left.group()} is left; say in source.py what the kernel has")
+    write(path, text, LEFT if "/uapi/" in path else LEFT + [r"\b__KERNEL__|\b__SSE__"])
+
+
+def write(path, text, left):
+    """Write a file, unless it has what must not be left"""
+    for words in left:
+        found = re.search(words, text)
+        if found:
+            line = text.count("\n", 0, found.start()) + 1
+            sys.exit(f"source.py: {path}:{line}: '{found.group()}' is left; say in source.py what "
+                     "the kernel has, or mark it as out of tree")
     with open(path, "w", encoding="utf-8") as f:
         f.write(text)
 
@@ -148,22 +191,38 @@ def document(path):
     with open(path, encoding="utf-8") as f:
         text = f.read()
     text = re.sub(r"\.\. out of tree\n.*?\.\. in tree\n\n", "", text, flags=re.S)
-    for old, new in PATHS:
+    for old, new in DOCUMENTS + PATHS:
         text = re.sub(old, new, text)
-    with open(path, "w", encoding="utf-8") as f:
-        f.write(text)
+    # "(``page.rst``)" and the like, of pages that are not there
+    pages = {name for name in os.listdir(os.path.join(TOP, "Documentation"))
+             if name.endswith(".rst")} - set(os.listdir(os.path.dirname(path)))
+    gone = "(?:``|Documentation/networking/sdp/)" \
+           f"(?:{'|'.join(map(re.escape, sorted(pages)))})(?:``)?"
+    text = re.sub(rf"\s+\((?:see\s+)?{gone}\)|,\s+see\s+{gone}|\s+See\s+{gone}\.", "", text)
+    write(path, text, [gone, r"``make [a-z]", ELSEWHERE])
+
+
+def paths(path):
+    """Rewrite the paths in another file"""
+    with open(path, encoding="utf-8") as f:
+        text = f.read()
+    for old, new in PATHS + PROSE:
+        text = re.sub(old, new, text)
+    write(path, text, [r"\bmake (?:soak|bench|check|unit)\b", ELSEWHERE])
 
 
 def main():
     """Rewrite all files of the command line"""
-    if sys.argv[1] == "--documents":
+    other = {"--documents": document, "--paths": paths}.get(sys.argv[1])
+    if other:
         for path in sys.argv[2:]:
-            document(path)
+            other(path)
         return
-    flags = ["-D__KERNEL__", *macros()]
+    # The kernel is compiled without vector registers
+    flags = ["-D__KERNEL__", "-U__SSE__", *macros()]
     for path in sys.argv[1:]:
         keep = "/uapi/" in path
-        convert(path, flags[1:] if keep else flags)
+        convert(path, flags[2:] if keep else flags)
 
 
 main()

@@ -33,9 +33,10 @@
 #define SOL_SDP		1027
 
 /*
- * Kernels before 6.7 refuse SO_REUSEPORT at SOL_SOCKET for all families except
- * the Internet ones, and SO_ZEROCOPY for all protocols except those that they
- * know, so both have their own numbers here. Values are int unless noted.
+ * A kernel that does not leave SOL_SOCKET to the protocol refuses SO_REUSEPORT
+ * there for all families except the Internet ones, and SO_ZEROCOPY for all
+ * protocols except those that it knows, so both have their own numbers here.
+ * Values are int unless noted.
  */
 #define SDP_REUSEPORT	1	/* get/set: as SO_REUSEPORT */
 #define SDP_LAST_CREDITS	2	/* get: credits held towards the peer: messages

@@ -6,5 +6,6 @@
 #define irq_fpu_usable() 1
 #define kernel_fpu_begin() ((void)0)
 #define kernel_fpu_end() ((void)0)
+#define cpu_has_xfeatures(mask, name) 1
 
 #endif /* SELFTESTS_UNIT_FPU_API_H */
