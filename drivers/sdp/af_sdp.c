@@ -134,8 +134,10 @@ static void sdp_sock_setup(struct sock *sk, int protocol)
 	INIT_WORK(&sdp->hold_work, sdp_cm_hold_work);
 	INIT_WORK(&sdp->unbind_work, sdp_cm_unbind_work);
 	INIT_DELAYED_WORK(&sdp->timer_work, sdp_timer_work);
+#if IS_ENABLED(CONFIG_IPV6)
 	if (sdp->v6)
 		inet_sk(sk)->pinet6 = &sdp->inet6;
+#endif
 	sdp_sockopt_init(sk);
 	sk_sockets_allocated_inc(sk);
 	sdp_sock_hash(sdp);
@@ -294,7 +296,8 @@ static int sdp_check_bind_v6(struct sock *sk, struct sockaddr_in6 *a)
 		if (!dev)
 			err = -ENODEV;
 	}
-	if (!err && !ipv6_chk_addr(sock_net(sk), &a->sin6_addr, dev, 0) &&
+	if (!err && !(IS_ENABLED(CONFIG_IPV6) &&
+		      ipv6_chk_addr(sock_net(sk), &a->sin6_addr, dev, 0)) &&
 	    !sdp_nonlocal_ok(sk))
 		err = -EADDRNOTAVAIL;
 	rcu_read_unlock();

@@ -287,8 +287,10 @@ void sdp_sock_set_local(struct sock *sk, const struct sockaddr *sa)
 		inet->inet_saddr = sdp->local.v4.sin_addr.s_addr;
 		inet->inet_rcv_saddr = inet->inet_saddr;
 	}
+#if IS_ENABLED(CONFIG_IPV6)
 	sdp_addr_to_v6(&sdp->local, &sk->sk_v6_rcv_saddr);
 	sdp->inet6.saddr = sk->sk_v6_rcv_saddr;
+#endif
 }
 
 /**
@@ -307,7 +309,9 @@ void sdp_sock_set_peer(struct sock *sk, const struct sockaddr *sa)
 	inet->inet_dport = sdp->peer.v4.sin_port;
 	if (sdp->peer.sa.sa_family == AF_INET)
 		inet->inet_daddr = sdp->peer.v4.sin_addr.s_addr;
+#if IS_ENABLED(CONFIG_IPV6)
 	sdp_addr_to_v6(&sdp->peer, &sk->sk_v6_daddr);
+#endif
 }
 
 /**

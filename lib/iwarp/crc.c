@@ -17,6 +17,7 @@
 #include <linux/crc32c.h>
 #ifdef __KERNEL__
 #include <linux/crc32.h>
+#include <linux/init.h>
 
 #include "compat.h"
 #endif
