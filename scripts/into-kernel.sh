@@ -64,10 +64,12 @@ module() {
 	cp "$parts/Kconfig/$4" "$to/Kconfig"
 	[ "$2" != lib/iwarp ] || mv "$to"/*.h "$tree/include/linux/iwarp/"
 	find "$to" -name '*.[ch]' -print0 >>"$sources"
+	printf '%s\0' "$to/Makefile" >>"$others"
 }
 
 sources=$(mktemp)
-trap 'rm -f "$sources"' EXIT
+others=$(mktemp)
+trap 'rm -f "$sources" "$others"' EXIT
 
 mkdir "$tree/include/linux/iwarp"
 module lib/iwarp lib/iwarp CONFIG_LIB_IWARP iwarp
@@ -135,6 +137,8 @@ after Documentation/networking/index.rst '   sctp' '   sdp/index'
 
 # Selftests
 "$parts/selftests.sh" "$tree"
+find "$tree/tools/testing/selftests/net/sdp" -type f -print0 >>"$others"
+xargs -0 python3 "$parts/source.py" --paths <"$others"
 after tools/testing/selftests/Makefile 'TARGETS += net/rds' \
 	"$(printf 'TARGETS += net/sdp/%s\n' bin hnic iwarp_hybrid sdp)"
 

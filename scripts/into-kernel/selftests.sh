@@ -11,7 +11,8 @@
 # Each collection of selftests/ is a directory with a Makefile for lib.mk, because lib.mk
 # drops directories from the names of tests. The programs are built in net/sdp/bin, where
 # lib.sh looks for them. Tests that take long or a guest of their own are installed, but
-# not run (TEST_PROGS_EXTENDED). Tests that need a test module stay out.
+# not run (TEST_PROGS_EXTENDED). Tests that need a test module stay out, and those of the
+# documents and of upper layers.
 set -euo pipefail
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 to=$1/tools/testing/selftests/net/sdp
@@ -88,10 +89,10 @@ for c in "${collections[@]}" lib; do
 	find "$top/selftests/$c" -maxdepth 1 -type f ! -name Makefile ! -name Kbuild \
 		-exec cp -p {} "$to/$c/" \;
 done
-# Test modules
-rm "$to"/lib/ktest.*
-# A test that needs one of them, and one that runs such a test
-mapfile -t gone < <(cd "$to" && grep -lF ../lib/ktest.sh -- */*.sh)
+# Test modules, and commands in documents
+rm "$to"/lib/ktest.* "$to"/lib/documents.bash
+# A test that needs one of them or the upper layers, and one that runs such a test
+mapfile -t gone < <(cd "$to" && grep -lE '\.\./(lib/ktest\.sh|lib/documents\.bash|ulp/)' -- */*.sh)
 for f in "${gone[@]}"; do
 	rm "$to/$f"
 	{ grep -lF "../$f" "$to"/*/*.sh || true; } | xargs -r rm
