@@ -3,11 +3,13 @@
 #
 # into-kernel-check.sh [--cached] [BUILD]: copy the project into the source tree of the
 # newest kernel (into-kernel.sh) and build it there with W=1 and C=1, its documentation
-# and its selftests. Any finding fails. The tree is an overlay in BUILD/into-kernel.
+# and its selftests. Any finding fails, and any name of a document that is not there.
+# The tree is an overlay in BUILD/into-kernel.
 #
 # AS is "m" (default), "y" or "m y": as modules, into the kernel, or one after the other.
 # With ARCH=arm64 they are compiled for arm64, with pages of 4 and of 64 KB, and nothing
-# else is done. That needs gcc-aarch64-linux-gnu.
+# else is done. That needs gcc-aarch64-linux-gnu. With ARCH=i386 they are compiled for
+# 32 bits, one processor and no IPv6.
 #
 # With --cached nothing is downloaded: if the source is not in the cache, nothing is done.
 set -euo pipefail
@@ -42,6 +44,35 @@ mount -t overlay -o "lowerdir=$K_TREE,upperdir=$build/upper,workdir=$build/work"
 cd "$build/tree"
 "$here/into-kernel.sh" .
 
+# Files that the kernel does not have
+mapfile -t ours < <(cd ../upper && find . -type f -printf '%P\n' | sort |
+	while IFS= read -r f; do [ -e "$K_TREE/$f" ] || echo "$f"; done)
+
+# references: paths of documents in our files that are not there, by the kernel's script. It
+# looks at the files that git knows.
+references() {
+	local script=tools/docs/documentation-file-ref-check
+	[ -e $script ] || script=scripts/documentation-file-ref-check
+	git init -q .
+	printf '%s\n' "${ours[@]}" | git add -f --pathspec-from-file=-
+	$script --warn 2>&1
+	rm -rf .git
+}
+
+# names: those that the script does not look at: in Makefiles and scripts, and without a path
+names() {
+	local file line name
+	grep -noP '(?<![\w./*-])[\w/-]+\.rst\b(?!\()' "${ours[@]}" |
+		while IFS=: read -r file line name; do
+			[ -e "$name" ] || [ -e "Documentation/networking/sdp/$name" ] ||
+				echo "$file:$line: there is no $name"
+		done
+}
+
+command -v git >/dev/null || die "git is not installed; documentation-file-ref-check needs it"
+found=$(references; names)
+[ -z "$found" ] || { printf '%s\n' "$found"; die "documents are named that are not there"; }
+
 # The specifications of netlink families by the schemas of the kernel
 PYTHONPATH=tools/net/ynl/pyynl /usr/bin/python3 -B -c 'if True:
 	import sys
@@ -61,12 +92,13 @@ arch=${ARCH:-x86_64}
 pages=("")
 case $arch in
 x86_64) config=x86_64_defconfig ;;
+i386) config=i386_defconfig ;;
 arm64)
 	config=defconfig pages=(ARM64_4K_PAGES ARM64_64K_PAGES)
 	export CROSS_COMPILE=${CROSS_COMPILE-aarch64-linux-gnu-}
 	command -v "${CROSS_COMPILE}gcc" >/dev/null || die "no ${CROSS_COMPILE}gcc: install gcc-aarch64-linux-gnu"
 	;;
-*) die "ARCH=$arch: x86_64 or arm64" ;;
+*) die "ARCH=$arch: x86_64, arm64 or i386" ;;
 esac
 export ARCH=$arch
 
@@ -79,6 +111,7 @@ configure() {
 		scripts/config --set-val "$s" "$1"
 	done
 	scripts/config -e INFINIBAND_ADDR_TRANS -e IPV6 -d RUST -d GCC_PLUGINS
+	[ "$arch" != i386 ] || scripts/config -d IPV6 -d SMP -d HIGHMEM4G
 	make -s olddefconfig
 	# off by default, so that it would not be built
 	scripts/config -e SDP_RESEARCH -e RDMA_IWARP_HYBRID_RESEARCH
