@@ -28,6 +28,7 @@ struct sock;
  * @readable: wake readers
  * @urgent: raise SIGURG
  * @pending: SrcAvail: wake readers
+ * @declined: SrcAvail: send SendSm, when all of it has come
  * @eof: DisConn
  * @reset: AbortConn, or data that will not be read
  * @graceful: both DisConn exchanged
@@ -42,6 +43,7 @@ struct sdp_rx_ctx {
 	bool readable;
 	bool urgent;
 	bool pending;
+	bool declined;
 	bool eof;
 	bool reset;
 	bool graceful;

@@ -453,6 +453,11 @@ void sdp_rx_taken(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 		   c->m.h.mid == c->conn->fc->mid && !c->m.payload_len);
 	WRITE_ONCE(c->conn->rx_mseq, c->m.h.mseq);
 	c->conn->fc->peer(c->conn, c->m.h.bufs, c->m.h.mseq_ack);
+	if (unlikely(c->declined)) {
+		/* SendSm acknowledges the message, so it has to be complete */
+		c->declined = false;
+		sdp_conn_ctl(c->conn, SDP_CTL_SENDSM);
+	}
 	if (unlikely(c->sk->sk_state == TCP_CLOSING && sdp->conn == c->conn))
 		sdp_rx_closing(c);
 }

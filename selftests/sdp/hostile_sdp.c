@@ -7,6 +7,7 @@
  */
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -665,7 +666,7 @@ const unsigned int sdp_attack_count = COUNT(sdp_attacks);
 /*
  * A message in pieces, each an FPDU: of the bytes that follow the BSDH, len;
  * qn in each piece, the last one with what is left; to is added to the length
- * field.
+ * field; msn: milliseconds between the first piece and the next.
  */
 static enum peer_end pieces(struct peer *p, const struct target_memory *m,
 			    const struct attack *a)
@@ -692,6 +693,8 @@ static enum peer_end pieces(struct peer *p, const struct target_memory *m,
 				      OP_SEND, 0, 0, p->msn, mo, NULL, 0);
 		memcpy(u + head, msg + mo, n);
 		peer_send_fpdu(p, u, head + n, NULL);
+		if (!mo)
+			poll(NULL, 0, a->msn);
 	}
 	p->msn++;
 	return END_NONE;
@@ -788,6 +791,15 @@ static enum peer_end pieces_answered(struct peer *p,
 	return END_FIN;
 }
 
+/* The answer acknowledges the message, of which all has come. */
+static enum peer_end pieces_acked(struct peer *p, const struct target_memory *m,
+				  const struct attack *a)
+{
+	if (pieces_answered(p, m, a) != END_NONE)
+		return END_FIN;
+	return get_be32(p->ulpdu + 18 + 12) == p->mseq - 1 ? END_NONE : END_FIN;
+}
+
 #define TALK_MS 100
 
 /* Bytes that have come do not count */
@@ -851,6 +863,9 @@ const struct attack shared_attacks[] = {
 	CASE("SDP: control message in pieces", NULL, ENDS(E_ALIVE),
 	     pieces_answered, .ddp = 0x0b, .len = 4, .inval = 65536, .qn = 3,
 	     .region = 0x0c),
+	CASE("SDP: SrcAvail in pieces is answered after the last one", NULL, ENDS(E_ALIVE),
+	     pieces_acked, .ddp = 0xfe, .len = 16 + 100, .inval = 4096, .qn = 40,
+	     .msn = 300, .region = 0x04),
 	CASE("SDP: Data ends early", "bad_len", ABORT,
 	     pieces, .ddp = 0xff, .len = 5000, .qn = 1000, .to = 1),
 	CASE("SDP: Data does not end", "bad_len", ABORT,

@@ -157,7 +157,7 @@ int sdp_zc_accept(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	if (!sdp_sock_zcopy_threshold(c->sk) || !zc->able || c->reset ||
 	    !conn->fc->zcopy || c->sk->sk_shutdown & RCV_SHUTDOWN) {
 		SDP_INC_STATS(sock_net(c->sk), RX_ZCOPY_DECLINED);
-		sdp_conn_ctl(conn, SDP_CTL_SENDSM);
+		c->declined = true;
 		return 0;
 	}
 	sdp_zc_sink_end(conn);
