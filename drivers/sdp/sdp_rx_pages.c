@@ -296,7 +296,7 @@ sdp_pages_bulk(struct sdp_rx_pages *q, const struct rdma_stack_run *run,
 /*
  * Double the receive buffer, up to @limit and the largest value of net.sdp.rmem,
  * unless the program has set its size. It may do so now, under lock_sock, which is not
- * held here: it sets the lock bit first.
+ * held here. It sets the bit before the size.
  */
 static void sdp_pages_grow(struct sock *sk, u32 limit)
 {

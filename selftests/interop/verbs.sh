@@ -116,14 +116,20 @@ cells() {
 	net_down
 }
 
+TRACING=/sys/kernel/tracing
+LONG=$TRACING/events/iwarp_hybrid/hyb_fpdu_rx
 # The FPDUs of siw are as long as TCP's segments, even beyond what RFC 5044 lets DDP post
 long_fpdus() {
 	NET_MTU=65535
 	PAIR=$1-$2
 	dev_up "$1" "$2" || ktap_fail "devices $1 and $2"
+	# payload: an FPDU of an allowed length has less
+	echo 'nr == 1 && len > 64754' >$LONG/filter && echo 1 >$LONG/enable
 	perftest ib_write_bw -n 20 -s 1048576
 	perftest ib_read_bw -n 20 -s 1048576
 	perftest ib_send_bw -n 20 -s 1048576
+	echo 0 >$LONG/enable
+	ktap_check "$PAIR, MTU 65535: long FPDUs came" grep -q hyb_fpdu_rx "$TRACING/trace"
 	ktap_is "$PAIR, MTU 65535: FPDUs of a wrong length" \
 		"$(cat /sys/class/infiniband/rdb/ports/1/hw_counters/err_length)" 0
 	net_down
