@@ -501,7 +501,7 @@ static bool let_read(struct peer *p)
 	return true;
 }
 
-/* As sink in pipelined mode: its reader waits for a Write */
+/* As sink in pipelined mode: how its program reads, and the modes */
 static bool piped_sink_step(struct peer *p, char step)
 {
 	switch (step) {
@@ -536,6 +536,14 @@ static bool piped_sink_step(struct peer *p, char step)
 	case '6': /* buffered mode */
 		say32(p, MID_MODE_CHANGE, p->mseq_ack, 0);
 		return true;
+	}
+	return false;
+}
+
+/* As sink in pipelined mode: its reader waits for a Write */
+static bool piped_write_step(struct peer *p, char step)
+{
+	switch (step) {
 	case 'H':
 		return hear(p, MID_SINK_AVAIL) && at.offer_len > WRITTEN;
 	case 'x':
@@ -668,7 +676,8 @@ static enum peer_end script(struct peer *p, const struct target_memory *m,
 			peer_reset(p);
 		} else if (!source_step(p, *s) && !sink_step(p, *s) &&
 			   !piped_source_step(p, *s) &&
-			   !piped_sink_step(p, *s) && !held_step(p, *s) &&
+			   !piped_sink_step(p, *s) &&
+			   !piped_write_step(p, *s) && !held_step(p, *s) &&
 			   !(p->ops && device_step(p, *s))) {
 			printf("# not as it should be: %s\n", s);
 			return END_OTHERWISE;
