@@ -540,6 +540,7 @@ void hyb_cep_linger(struct hyb_cep *cep)
  */
 void hyb_cep_linger_refused(struct hyb_cep *cep)
 {
+	lockdep_assert_held(&cep->lock);
 	cep->refused = true;
 	if (atomic_inc_return(&cep->dev->cm.refused) <= HYB_MAX_REFUSED)
 		hyb_cep_linger(cep);

@@ -193,7 +193,7 @@ void hyb_qp_event(struct hyb_qp *qp, enum ib_event_type type)
  */
 void hyb_qp_fault(struct hyb_qp *qp)
 {
-	/* the work item of a queue pair that is being destroyed has no reference */
+	/* hyb_qp_flush_again() has no reference: destroying the queue pair waits for it */
 	if (!kref_get_unless_zero(&qp->ref))
 		return;
 	if (!queue_work(hyb_wq, &qp->fault))

@@ -1304,7 +1304,7 @@ static int sdp_shutdown(struct socket *sock, int how)
 	return err;
 }
 
-/* For close(): no reader is left, so data that is advertised waits for one. */
+/* For close(): is there data, queued or advertised, that no task can read any more? */
 static bool sdp_unread(const struct sock *sk)
 {
 	const struct sdp_sock *sdp = sdp_sk(sk);

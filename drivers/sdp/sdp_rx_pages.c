@@ -296,7 +296,8 @@ sdp_pages_bulk(struct sdp_rx_pages *q, const struct rdma_stack_run *run,
 /*
  * Double the receive buffer, up to @limit and the largest value of net.sdp.rmem,
  * unless the program has set its size. It may do so now, under lock_sock, which is not
- * held here. It sets the bit before the size.
+ * held here. It sets the bit before the size, in the order of the program: a processor with
+ * weak order may still show the new size first.
  */
 static void sdp_pages_grow(struct sock *sk, u32 limit)
 {

@@ -226,7 +226,7 @@ void mpa_respond(const struct mpa_start *req, const struct mpa_limits *lim,
 	if (req->enhanced)
 		mpa_respond_enhanced(req, lim, rep, res);
 	else if (!res->ird)
-		res->ird = 1;	/* cxgb4 begins with a Read of 0 bytes in any case */
+		res->ird = 1;	/* cxgb4 begins revision 1 with a Read of 0 bytes */
 }
 EXPORT_SYMBOL_GPL(mpa_respond);
 
