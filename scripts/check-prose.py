@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """
-check-prose.py [-a | -u] [FILE...]: check the language of comments, documentation,
+check-prose.py [FILE...]: check the language of comments, documentation,
 manual pages, messages and test titles.
 
 check-prose.py -c RANGE: check the commit messages of a range of git.
@@ -24,20 +24,15 @@ Exempt are:
 
 * ``literals``, identifiers (words with an underscore), @parameters and
   literal blocks,
-* text in "double quotes" within a comment or a document: a citation,
-* files that scripts/prose-todo lists, one pattern a line. A pattern that
-  matches no file with findings is an error, so the list can only shrink.
-  "-a" ignores the list, "-u" takes such patterns out of it.
+* text in "double quotes" within a comment or a document: a citation.
 """
 import argparse
-import fnmatch
 import os
 import re
 import subprocess
 import sys
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-TODO = "scripts/prose-todo"
 LONG = 40
 
 OCTETS = ("Documentation/wire.rst",)
@@ -374,39 +369,19 @@ def commits(revisions):
 
 def main():
     p = argparse.ArgumentParser(description="check the language of the tree, or of FILEs")
-    p.add_argument("-a", action="store_true", help="files of %s, too" % TODO)
-    p.add_argument("-u", action="store_true", help="update %s" % TODO)
     p.add_argument("-c", metavar="RANGE", help="check commit messages instead")
     p.add_argument("file", nargs="*")
     args = p.parse_args()
     if args.c:
         return commits(args.c)
 
-    with open(os.path.join(TOP, TODO), encoding="utf-8") as f:
-        todo = [line.strip() for line in f if line.strip() and line[0] != "#"]
-    used = set()
     files = args.file or run("git", "ls-files", "-co", "--exclude-standard").splitlines()
     bad = 0
     for path in files:
         if not os.path.isfile(os.path.join(TOP, path)) or path in WITH_BAD:
             continue
-        patterns = [t for t in todo if fnmatch.fnmatch(path, t)]
         for number, what in check(path):
-            if patterns and not args.a:
-                used.update(patterns)
-                break
             print(f"{path}:{number}: {what}")
-            bad = 1
-    if not args.file and not args.a:
-        unused = sorted(set(todo) - used)
-        if args.u and unused:
-            with open(os.path.join(TOP, TODO), encoding="utf-8") as f:
-                lines = f.readlines()
-            with open(os.path.join(TOP, TODO), "w", encoding="utf-8") as f:
-                f.writelines(line for line in lines if line.strip() not in unused)
-            unused = []
-        for pattern in unused:
-            print(f"{TODO}: {pattern} has no findings: remove the line (check-prose.py -u)")
             bad = 1
     return bad
 
