@@ -98,11 +98,10 @@ static struct sock *sdp_diag_tcp(const struct sock *sk)
 	return sdp_fallback_on(sk) ? sdp_sk(sk)->tcp_sk : NULL;
 }
 
-static int sdp_diag_state(const struct sock *sk)
+/* The socket that the program uses now */
+static struct sock *sdp_diag_now(struct sock *sk)
 {
-	const struct sock *tsk = sdp_diag_tcp(sk);
-
-	return inet_sk_state_load(tsk ? tsk : sk);
+	return sdp_diag_tcp(sk) ?: sk;
 }
 
 static void sdp_diag_tcp_addr(const struct sock *tsk, struct inet_diag_sockid *id)
@@ -145,9 +144,9 @@ static void sdp_diag_fill_msg(struct sock *sk, struct sdp_diag_msg *m,
 
 	memset(m, 0, sizeof(*m));
 	m->diag_family = sdp->v6 ? AF_INET6 : AF_INET;
-	m->diag_state = sdp_diag_state(sk);
-	m->diag_shutdown = READ_ONCE(sk->sk_shutdown);
-	m->id.idiag_if = READ_ONCE(sk->sk_bound_dev_if);
+	m->diag_state = inet_sk_state_load(sdp_diag_now(sk));
+	m->diag_shutdown = READ_ONCE(sdp_diag_now(sk)->sk_shutdown);
+	m->id.idiag_if = READ_ONCE(sdp_diag_now(sk)->sk_bound_dev_if);
 	sock_diag_save_cookie(sk, m->id.idiag_cookie);
 	m->diag_uid = from_kuid_munged(q->user_ns, sk_uid(sk));
 	m->diag_inode = sock_i_ino(sk);
@@ -234,30 +233,60 @@ static int sdp_diag_fill_cgroup(struct sock *sk, struct sk_buff *skb)
 }
 #endif
 
+static u8 sdp_diag_tclass(const struct sock *sk)
+{
+#if IS_ENABLED(CONFIG_IPV6)
+	const struct sock *tsk = sdp_diag_tcp(sk);
+
+	if (tsk && tsk->sk_family == AF_INET6)
+		return READ_ONCE(inet6_sk(tsk)->tclass);
+#endif
+	return READ_ONCE(sdp_sk(sk)->ip6_tclass);
+}
+
 static int sdp_diag_fill_tos(struct sock *sk, struct sk_buff *skb)
 {
-	const struct sdp_sock *sdp = sdp_sk(sk);
-
-	if (nla_put_u8(skb, SDP_DIAG_TOS, READ_ONCE(sdp->inet.tos)))
+	if (nla_put_u8(skb, SDP_DIAG_TOS,
+		       READ_ONCE(inet_sk(sdp_diag_now(sk))->tos)))
 		return -EMSGSIZE;
-	if (!sdp->v6)
+	if (!sdp_sk(sk)->v6)
 		return 0;
-	return nla_put_u8(skb, SDP_DIAG_TCLASS, READ_ONCE(sdp->ip6_tclass));
+	return nla_put_u8(skb, SDP_DIAG_TCLASS, sdp_diag_tclass(sk));
+}
+
+/*
+ * Payload in both directions. What SDP moved before TCP took over, for a former peer, is not
+ * in it.
+ */
+static void sdp_diag_bytes(const struct sock *sk, u64 *tx, u64 *rx)
+{
+	const struct sock *tsk = sdp_diag_tcp(sk);
+
+	if (!tsk) {
+		*tx = READ_ONCE(sdp_sk(sk)->tx_bytes);
+		*rx = READ_ONCE(sdp_sk(sk)->rx_bytes);
+		return;
+	}
+	*tx = READ_ONCE(tcp_sk(tsk)->bytes_sent) -
+	      READ_ONCE(tcp_sk(tsk)->bytes_retrans);
+	*rx = READ_ONCE(tcp_sk(tsk)->bytes_received);
 }
 
 static int sdp_diag_fill_stats(struct sock *sk, struct sk_buff *skb)
 {
 	const struct sdp_sock *sdp = sdp_sk(sk);
 	struct nlattr *nest;
+	u64 tx, rx;
 
 	nest = nla_nest_start(skb, SDP_DIAG_STATS);
 	if (!nest)
 		return -EMSGSIZE;
 
-	if (nla_put_u64_64bit(skb, SDP_DIAG_STATS_TX_BYTES,
-			      READ_ONCE(sdp->tx_bytes), SDP_DIAG_STATS_PAD) ||
-	    nla_put_u64_64bit(skb, SDP_DIAG_STATS_RX_BYTES,
-			      READ_ONCE(sdp->rx_bytes), SDP_DIAG_STATS_PAD) ||
+	sdp_diag_bytes(sk, &tx, &rx);
+	if (nla_put_u64_64bit(skb, SDP_DIAG_STATS_TX_BYTES, tx,
+			      SDP_DIAG_STATS_PAD) ||
+	    nla_put_u64_64bit(skb, SDP_DIAG_STATS_RX_BYTES, rx,
+			      SDP_DIAG_STATS_PAD) ||
 	    nla_put_u64_64bit(skb, SDP_DIAG_STATS_TX_MSGS,
 			      READ_ONCE(sdp->tx_msgs), SDP_DIAG_STATS_PAD) ||
 	    nla_put_u64_64bit(skb, SDP_DIAG_STATS_RX_MSGS,
@@ -280,7 +309,7 @@ static int sdp_diag_fill_attrs(struct sock *sk, struct sk_buff *skb,
 	     sdp_diag_fill_tos(sk, skb)))
 		return -EMSGSIZE;
 	if (q->show & SDP_DIAG_SHOW_MEMINFO &&
-	    sock_diag_put_meminfo(sk, skb, SDP_DIAG_MEMINFO))
+	    sock_diag_put_meminfo(sdp_diag_now(sk), skb, SDP_DIAG_MEMINFO))
 		return -EMSGSIZE;
 	if (q->show & SDP_DIAG_SHOW_STATS && sdp_diag_fill_stats(sk, skb))
 		return -EMSGSIZE;
@@ -288,7 +317,7 @@ static int sdp_diag_fill_attrs(struct sock *sk, struct sk_buff *skb,
 	    nla_put_string(skb, SDP_DIAG_TCP_REASON, sdp_fallback_reason_name(sk)))
 		return -EMSGSIZE;
 	if (q->net_admin &&
-	    nla_put_u32(skb, SDP_DIAG_MARK, READ_ONCE(sk->sk_mark)))
+	    nla_put_u32(skb, SDP_DIAG_MARK, READ_ONCE(sdp_diag_now(sk)->sk_mark)))
 		return -EMSGSIZE;
 	return 0;
 }
@@ -371,7 +400,7 @@ static int sdp_diag_dump(struct sk_buff *skb, struct netlink_callback *cb)
 
 	sdp_diag_query_init(&q, cb->skb, cb->nlh, NLM_F_MULTI);
 	while ((sk = sdp_diag_next(sn, ctx->last))) {
-		if (req->states & BIT(sdp_diag_state(sk)))
+		if (req->states & BIT(inet_sk_state_load(sdp_diag_now(sk))))
 			err = sdp_diag_fill(sk, skb, &q);
 		if (err) {
 			sock_put(sk);

@@ -53,6 +53,31 @@ ended() {
 	grep -v connected "$BG_LOG" | sort | tr '\n' ','
 }
 
+# halves: a TCP server that reads all of what a client sends, and then says how much; a
+# client that sets options, sends a million bytes, and finishes its half
+halves() {
+	start_bg b python3 -c '
+import socket, time
+conn = socket.create_server(("10.0.0.2", 7954)).accept()[0]
+print("got", sum(map(len, iter(lambda: conn.recv(65536), b""))), flush=True)
+conn.sendall(bytes(1000))
+time.sleep(600)'
+	wait_port b 7954
+	HALVES=$BG_LOG
+	start_bg a sdp-run python3 -c '
+import socket, time
+conn = socket.create_connection(("10.0.0.2", 7954))
+conn.setsockopt(socket.SOL_SOCKET, socket.SO_MARK, 77)
+conn.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, 16)
+conn.sendall(bytes(1000000))
+conn.shutdown(socket.SHUT_WR)
+conn.recv(1)
+print("answered", flush=True)
+time.sleep(600)'
+	wait_for 30 said "got 1000000" "$HALVES"
+	wait_for 30 said answered
+}
+
 # peers: ports that the client is connected to
 peers() { in_a sdpstat -j | jq -r '.sockets[].peer.port' | sort | tr '\n' ','; }
 
@@ -98,4 +123,9 @@ ktap_check "-K ends a listener" in_b sdpstat -K -H state listening sport = :7951
 ktap_is "-K shows the listener that it ended" "$(awk '{ print $1, $4 }' <<<"$KTAP_OUT")" "LISTEN 10.0.0.2:7951"
 ktap_check "its program gets the error" wait_for 20 said "ended 103" "$LISTENERS"
 ktap_is "the listener that the filter does not select listens" "$(in_b sdpstat -lj | jq -c '[.sockets[].local.port]')" "[7952]"
+
+halves
+ktap_is "a socket that TCP has taken over is shown with TCP's figures: state, shut half, mark, TOS, bytes" \
+	"$(in_a sdpstat -aj 'fwmark = 77' | jq -c '.sockets[] | [.peer.port, .state, .shutdown, .mark, .tos, .stats.tx_bytes, .stats.rx_bytes]')" \
+	'[7954,"FIN-WAIT-2",2,77,16,1000000,1000]'
 ktap_done

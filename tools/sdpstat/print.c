@@ -333,16 +333,22 @@ void sockets_keep(struct sock_list *list)
 		qsort(list->v, list->n, sizeof(*list->v), by_cookie);
 }
 
-/* Bytes per second since the listing before; a new socket counts from 0. */
+/*
+ * Bytes per second since the listing before. A new socket counts from 0, and so does one
+ * that has become TCP's, or has connected again as such.
+ */
 static double rate(const struct sock_info *s, const struct sock_list *old,
 		   double seconds, unsigned int attr)
 {
 	const struct sock_info *o = NULL;
+	uint64_t now = s->stats[attr], before = 0;
 
 	if (old->n)
 		o = bsearch(s, old->v, old->n, sizeof(*old->v), by_cookie);
+	if (o && o->stats[attr] <= now)
+		before = o->stats[attr];
 
-	return (s->stats[attr] - (o ? o->stats[attr] : 0)) / seconds;
+	return (now - before) / seconds;
 }
 
 static void rate_text(char *buf, size_t len, double v)

@@ -91,8 +91,9 @@ enum {
 	SDP_DIAG_TCP_REASON,	/* string: why a socket with SDP_FALLBACK is one of
 				 * TCP, a name of enum sdp_tcp_reason after
 				 * SDP_TCP_, in lower case;
-				 * absent if it is not. State, addresses and queues
-				 * are those of TCP then
+				 * absent if it is not. State, shutdown, addresses,
+				 * queues, memory, mark, TOS and bytes are those of
+				 * TCP then
 				 */
 
 	SDP_DIAG_CGROUP_ID,	/* u64: control group, as INET_DIAG_CGROUP_ID; with CONN */
