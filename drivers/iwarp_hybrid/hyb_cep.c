@@ -36,9 +36,10 @@
 #define HYB_T_CONNECT	(20 * HZ)	/* TCP handshake */
 #define HYB_T_REPLY	(15 * HZ)	/* the peer's program decides */
 #define HYB_T_DECIDE	(60 * HZ)	/* Request complete, ULP's decision */
-#define HYB_T_DRAIN	(5 * HZ)	/* last FPDUs with TCP */
-#define HYB_T_FLUSH	(1 * HZ)	/* as HYB_T_DRAIN, when the ULP aborts */
-#define HYB_T_LINGER	(10 * HZ)	/* FIN of the peer after ours */
+#define HYB_T_DRAIN	(5 * HZ)	/* last FPDUs with TCP, without progress */
+#define HYB_T_FLUSH	(1 * HZ)	/* the same in all, when the ULP aborts */
+#define HYB_T_LINGER	(10 * HZ)	/* FIN of the peer after ours, without progress */
+#define HYB_T_MORE	(60 * HZ)	/* either of them, with progress */
 
 /* Refused connections of a device that wait for the peer's FIN */
 #define HYB_MAX_REFUSED	1024
@@ -513,6 +514,30 @@ void hyb_cep_drop(struct hyb_cep *cep, bool reset)
 }
 
 /*
+ * The connection ends when TCP is through, at the latest @delay from now, or, as long as
+ * the peer acknowledges something in each @delay, @most.
+ */
+static void hyb_cep_end_in(struct hyb_cep *cep, unsigned long delay,
+			   unsigned long most)
+{
+	cep->until = jiffies + most;
+	cep->acked = READ_ONCE(tcp_sk(cep->sock->sk)->snd_una);
+	hyb_cep_arm(cep, delay);
+}
+
+/* The time is up: does a peer that reads slowly get @delay once more? */
+static bool hyb_cep_more(struct hyb_cep *cep, unsigned long delay)
+{
+	u32 acked = READ_ONCE(tcp_sk(cep->sock->sk)->snd_una);
+
+	if (acked == cep->acked || time_after_eq(jiffies, cep->until))
+		return false;
+	cep->acked = acked;
+	hyb_cep_arm(cep, delay);
+	return true;
+}
+
+/*
  * Send FIN, then wait until TCP is through with the connection: a kernel
  * socket, which does not hold the namespace, does not retransmit any more
  * when it is closed.
@@ -531,7 +556,8 @@ void hyb_cep_linger(struct hyb_cep *cep)
 		return;
 	}
 	cep->state = HYB_CEP_LINGER;
-	hyb_cep_arm(cep, HYB_T_LINGER);
+	hyb_cep_end_in(cep, HYB_T_LINGER,
+		       cep->refused ? HYB_T_LINGER : HYB_T_MORE);
 }
 
 /*
@@ -930,10 +956,11 @@ int hyb_cep_accept(struct hyb_cep *cep, struct iw_cm_id *id,
 /* ------------------------------------------------------- full operation */
 
 /* Let the engine send the rest, then close */
-static void hyb_cep_drain(struct hyb_cep *cep, unsigned long timeout)
+static void hyb_cep_drain(struct hyb_cep *cep, unsigned long delay,
+			  unsigned long most)
 {
 	cep->state = HYB_CEP_DRAIN;
-	hyb_cep_arm(cep, timeout);
+	hyb_cep_end_in(cep, delay, most);
 	hyb_tcp_drain(cep, cep->qp);
 }
 
@@ -958,9 +985,9 @@ static void hyb_step_rdma(struct hyb_cep *cep, unsigned long ev)
 	else if (ev & BIT(HYB_EV_RESET))
 		hyb_cep_reset(cep);
 	else if (ev & BIT(HYB_EV_ABORT))
-		hyb_cep_drain(cep, HYB_T_FLUSH);
+		hyb_cep_drain(cep, HYB_T_FLUSH, HYB_T_FLUSH);
 	else if (ev & (BIT(HYB_EV_GRACEFUL) | BIT(HYB_EV_ERROR)))
-		hyb_cep_drain(cep, HYB_T_DRAIN);
+		hyb_cep_drain(cep, HYB_T_DRAIN, HYB_T_MORE);
 }
 
 static void hyb_step_drain(struct hyb_cep *cep, unsigned long ev)
@@ -969,6 +996,8 @@ static void hyb_step_drain(struct hyb_cep *cep, unsigned long ev)
 			    BIT(HYB_EV_LOST) | BIT(HYB_EV_EOF) |
 			    BIT(HYB_EV_TERM);
 
+	if (ev == BIT(HYB_EV_TIMER) && hyb_cep_more(cep, HYB_T_DRAIN))
+		return;
 	/* with the timer, unsent data was left */
 	if (ev & (BIT(HYB_EV_LOST) | BIT(HYB_EV_TERM) | BIT(HYB_EV_TIMER)))
 		cep->broken = true;
@@ -977,7 +1006,7 @@ static void hyb_step_drain(struct hyb_cep *cep, unsigned long ev)
 	else if (ev & end)
 		hyb_cep_finish(cep, false);
 	else if (ev & BIT(HYB_EV_ABORT))
-		hyb_cep_drain(cep, HYB_T_FLUSH);
+		hyb_cep_drain(cep, HYB_T_FLUSH, HYB_T_FLUSH);
 }
 
 static void hyb_step_recall(struct hyb_cep *cep, unsigned long ev)
@@ -988,12 +1017,25 @@ static void hyb_step_recall(struct hyb_cep *cep, unsigned long ev)
 	hyb_cep_dead(cep);
 }
 
+/*
+ * The peer's TCP has all, and RST would discard what its ULP has not read. Without RST
+ * the connection becomes one of TIME_WAIT; where it would have to stay longer, a socket
+ * would stay, and tcp_close() stops the timers of a kernel socket.
+ */
+static bool hyb_cep_may_leave(const struct sock *sk)
+{
+	return READ_ONCE(sk->sk_state) == TCP_FIN_WAIT2 &&
+	       tcp_fin_time(sk) <= TCP_TIMEWAIT_LEN;
+}
+
 static void hyb_step_linger(struct hyb_cep *cep, unsigned long ev)
 {
-	bool gone = READ_ONCE(cep->sock->sk->sk_state) == TCP_CLOSE;
+	const struct sock *sk = cep->sock->sk;
 
-	if (gone || (ev & BIT(HYB_EV_TIMER)))
-		hyb_cep_drop(cep, !gone);
+	if (READ_ONCE(sk->sk_state) == TCP_CLOSE)
+		hyb_cep_drop(cep, false);
+	else if (ev & BIT(HYB_EV_TIMER) && !hyb_cep_more(cep, HYB_T_LINGER))
+		hyb_cep_drop(cep, !hyb_cep_may_leave(sk));
 }
 
 static void hyb_cep_step(struct hyb_cep *cep, unsigned long ev)

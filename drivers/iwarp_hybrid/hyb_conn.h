@@ -124,7 +124,9 @@ struct hyb_cep_start {
  * @events: HYB_EV_* not yet handled
  * @busy: the task that has @lock handles @events before it releases it
  * @deadline: when @timer is due, in jiffies
- * @until: passive: when the upper layer must have the Request, in jiffies
+ * @until: passive: when the upper layer must have the Request, in jiffies; at the end:
+ *	   when TCP must be through, however slowly the peer reads
+ * @acked: at the end: what the peer had acknowledged when @timer was armed
  * @work: the state machine
  * @timer: of the state
  * @rev: MPA revision in use
@@ -176,6 +178,7 @@ struct hyb_cep {
 	struct hyb_cep_start *start;
 	struct mpa_limits lim;
 	u32 number;
+	u32 acked;
 	u32 have;
 	struct mpa_start req;
 	struct mpa_start rep;

@@ -2,7 +2,7 @@
 /*
  * hyb-hostile: a plain TCP program that speaks iWARP and breaks its rules.
  *
- *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] start|ready|fpdu|ext|ends
+ *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] start|ready|fpdu|ext|ends|slow
  *        attacks a listening hyb-target
  *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] fence
  *        the same with "hyb-target -g"
@@ -471,6 +471,8 @@ static bool run_below(const char *suite)
 		run(ext_attacks, ext_attack_count, true);
 	} else if (!strcmp(suite, "ends")) {
 		run(end_attacks, end_attack_count, true);
+	} else if (!strcmp(suite, "slow")) {
+		run(slow_attacks, slow_attack_count, true);
 	} else if (!strcmp(suite, "fence")) {
 		run(fence_attacks, fence_attack_count, false);
 	} else if (!strcmp(suite, "answer")) {

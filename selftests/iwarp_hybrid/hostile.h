@@ -54,6 +54,8 @@ bool attack_on_wire(const struct attack *a);
 /* The same, for which the device's timers have to run out */
 extern const struct attack end_attacks[];
 extern const unsigned int end_attack_count;
+extern const struct attack slow_attacks[];
+extern const unsigned int slow_attack_count;
 /* The same, messages of RFC 7306; the device takes us for one of its kind */
 extern const struct attack ext_attacks[];
 extern const unsigned int ext_attack_count;

@@ -95,6 +95,7 @@ one() {
 	ktap_include "$OUT/$1.tap"
 }
 
+one "slow readers" slow -h $SERVER -p 7900
 one "first FPDUs" ready -h $SERVER -p 7900
 one "rejected" refuse -h $SERVER -p 7904
 one "ready to receive" rtr -h 10.0.0.1 -p 7905 \

@@ -355,7 +355,7 @@ static int waiting(const struct peer *p)
 /* Until TCP reports the end, whatever is there to be read */
 static enum peer_end hears_reset(struct peer *p)
 {
-	return net_wait(p->fd, 0, 60000) ? END_RST : END_NONE;
+	return net_wait(p->fd, 0, 60000) ? END_RST : END_OTHERWISE;
 }
 
 /*
@@ -383,11 +383,15 @@ static enum peer_end shut_window(struct peer *p, const struct target_memory *m,
 	return hears_reset(p);
 }
 
-/* The target has closed, the peer does not */
+/*
+ * The target has closed, the peer does not. It is not reset, which would discard what its
+ * program has not read. Later the target has let go, and resets what comes.
+ */
 static enum peer_end stays_open(struct peer *p, const struct target_memory *m,
 				const struct attack *a)
 {
 	struct fpdu_options o = { .length = -1, .bad_crc = true };
+	int tries;
 
 	(void)m;
 	(void)a;
@@ -397,7 +401,11 @@ static enum peer_end stays_open(struct peer *p, const struct target_memory *m,
 		       &o);
 	if (peer_wait_end(p, peer_patience(10000)) != END_TERMINATE)
 		return END_NO_FRAME;
-	return hears_reset(p);
+	if (net_wait(p->fd, 0, 25000))
+		return END_OTHERWISE;
+	for (tries = 0; tries < 60 && !net_wait(p->fd, 0, 1000); tries++)
+		send(p->fd, "-", 1, MSG_NOSIGNAL);
+	return tries < 60 ? END_RST : END_OTHERWISE;
 }
 
 /* The same in one packet: the device answers none before it has seen them all */
@@ -560,7 +568,10 @@ static enum peer_end read_fails(struct peer *p, const struct target_memory *m,
 	return got ? terminated(p) : END_NO_FRAME;
 }
 
-/* A mistake, while the target sends: its message is whole before it says so. */
+/*
+ * A mistake, while the target sends: its message is whole before it says so, even if the
+ * peer rests for @len milliseconds after each FPDU.
+ */
 static enum peer_end while_sending(struct peer *p,
 				   const struct target_memory *m,
 				   const struct attack *a)
@@ -582,6 +593,7 @@ static enum peer_end while_sending(struct peer *p,
 		if (get_be32(p->ulpdu + 14) != got)
 			return END_NO_FRAME;
 		got += p->ulpdu_len - 18;
+		poll(NULL, 0, a->len);
 		if (peer_recv_fpdu(p, peer_patience(10000)) != 1)
 			return END_NO_FRAME;
 	}
@@ -912,6 +924,16 @@ const struct attack end_attacks[] = {
 /* clang-format on */
 
 const unsigned int end_attack_count = COUNT(end_attacks);
+
+/* clang-format off */
+const struct attack slow_attacks[] = {
+	CASE("opcode f while the device sends, to a peer that reads slowly", "err_rdmap_opcode",
+	     ENDS(E_TERM(0, 2, 6)), while_sending, .ddp = DDP_UNTAGGED,
+	     .rdmap = 0x4f, .msn = 3, .len = 8),
+};
+/* clang-format on */
+
+const unsigned int slow_attack_count = COUNT(slow_attacks);
 
 /* Is it an attack on any QP, one without registered memory and receives too? */
 bool attack_on_wire(const struct attack *a)

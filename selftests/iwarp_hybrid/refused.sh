@@ -17,8 +17,17 @@ MORE=64
 PORT=7970
 REFUSED=1024 # HYB_MAX_REFUSED
 
-# sockets STATE: in b, of the listener's port
-sockets() { in_b ss -Hant state "$1" sport = :$PORT | wc -l; }
+# sockets STATE: in b, of the listener's port. In TIME_WAIT none is left, whatever its state was
+sockets() { in_b ss -Hanto state "$1" sport = :$PORT | grep -vc timewait; }
+none_left() { [ "$(sockets fin-wait-2)" -eq 0 ]; }
+
+# answered COUNT: so many clients of the listener that refuses, until "exec 5>&-"
+answered() {
+	in_a python3 "$(dirname "$0")/refused.py" 10.0.0.2 $PORT "$1" answered \
+		</run/more >"$OUT/refused.log" 2>&1 &
+	PEER=$!
+	exec 5>/run/more
+}
 as_many() { [ "$(sockets established)" -le "$STARTING" ]; }
 
 dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
@@ -96,10 +105,7 @@ with socket.socket(socket.AF_INET, socket.SOCK_STREAM, 257) as s:  # IPPROTO_SDP
     time.sleep(150)'
 TARGET=$BG_PID
 wait_for 20 said listening || ktap_fail "the listener that refuses" "$(cat "$BG_LOG")"
-in_a python3 "$(dirname "$0")/refused.py" 10.0.0.2 $PORT $((REFUSED + 4 * MORE)) answered \
-	</run/more >"$OUT/refused.log" 2>&1 &
-PEER=$!
-exec 5>/run/more
+answered $((REFUSED + 4 * MORE))
 most=0
 begin=$SECONDS
 until said answered "$OUT/refused.log" || ! kill -0 $PEER; do
@@ -118,6 +124,15 @@ else
 fi
 exec 5>&-
 wait $PEER
+# the time is that of a peer which does not acknowledge either, and one that TIME_WAIT has not
+for time in 60 120; do
+	in_b sysctl -qw net.ipv4.tcp_fin_timeout=$time
+	answered 1
+	ktap_check "tcp_fin_timeout $time: a client is refused" wait_for 20 said answered "$OUT/refused.log"
+	ktap_check "tcp_fin_timeout $time: no socket waits for its end for long" wait_for 17 none_left
+	exec 5>&-
+	wait $PEER
+done
 rm /run/more
 stop_bg "$TARGET"
 ktap_check "the devices can be removed" dev_down
