@@ -126,7 +126,7 @@ struct hyb_cep_start {
  * @deadline: when @timer is due, in jiffies
  * @until: passive: when the upper layer must have the Request, in jiffies; at the end:
  *	   when TCP must be through, however slowly the peer reads
- * @acked: at the end: what the peer had acknowledged when @timer was armed
+ * @acked: at the end: the peer's acknowledgment when @timer was armed
  * @work: the state machine
  * @timer: of the state
  * @rev: MPA revision in use

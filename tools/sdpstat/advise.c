@@ -28,7 +28,7 @@ struct advice {
 static const struct advice advices[] = {
 	{ SDP_MIB_TCP_LISTENS, 0, 0,
 	  "servers listen for TCP only",
-	  "is net.sdp.port_offset 0, or has the address no RDMA device?" },
+	  "is net.sdp.port_offset 0, or has the RDMA device gone?" },
 	{ SDP_MIB_TCP_CONNECTS, SDP_MIB_ACTIVE_OPENS, 1,
 	  "clients continued with TCP",
 	  "'sdpstat check HOST:PORT' of a server says why" },
