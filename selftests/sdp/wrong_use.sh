@@ -78,6 +78,11 @@ mistakes() {
 1	sdpstat -K 123456789	see 'sdpstat -ae'
 1	sdpstat --kill=123456789	see 'sdpstat -ae'
 2	sdpstat -K	for a cookie, which -e shows, or a filter
+2	sdpstat -K -4	for a cookie, which -e shows, or a filter
+2	sdpstat -K -F /dev/null	for a cookie, which -e shows, or a filter
+2	sdpstat -K -F -	for a cookie, which -e shows, or a filter
+2	sdpstat -K -F /run/wrong_blank	for a cookie, which -e shows, or a filter
+2	/run/wrong_words sdpstat -K	for a cookie, which -e shows, or a filter
 2	sdpstat -K -w dport = :1	once: leave out -B, -c, -E, -i, -S and -w
 2	sdpstat -K5 dport = :1	for one socket: leave out the filter
 2	sdpstat check server	not HOST:PORT
@@ -199,14 +204,18 @@ dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
 printf '#!/nosuch\n' >/run/wrong_use
 chmod 755 /run/wrong_use
 echo 'dport = :1' >/run/wrong_filter
+printf ' \n\n' >/run/wrong_blank
+# two words, of variables that are empty
+printf '#!/bin/sh\nexec "$@" "" " "\n' >/run/wrong_words
+chmod 755 /run/wrong_words
 printf '# of nothing\nuse sdp client\n' >/run/wrong_rules
 echo 'use sdp client * *:*' | tee /run/rules >'/run/wrong%rules'
 mkdir '/run/wrong%bin'
 cp "$(command -v sdp-run)" '/run/wrong%bin'
 # sdp-run takes the library beside it
 touch '/run/wrong%bin/libsdp.so'
-defer rm -r /run/wrong_use /run/wrong_filter /run/wrong_rules /run/rules '/run/wrong%rules' \
-	'/run/wrong%bin'
+defer rm -r /run/wrong_use /run/wrong_filter /run/wrong_blank /run/wrong_words \
+	/run/wrong_rules /run/rules '/run/wrong%rules' '/run/wrong%bin'
 each < <(mistakes)
 full_device < <(printing)
 for command in "setup va" "undo va" "trust on"; do

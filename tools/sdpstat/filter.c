@@ -427,6 +427,7 @@ void filter_parse(struct options *o, int argc, char **argv)
 		}
 		next(&w);
 	}
+	o->states_given |= chosen;
 	if (!*w.text)
 		return;
 	o->filter = parse_or(&w);

@@ -224,9 +224,11 @@ static void parse_option(struct options *o, int c)
 		break;
 	case 'l':
 		o->states = STATES_LISTEN;
+		o->states_given = true;
 		break;
 	case 'a':
 		o->states = STATES_ALL;
+		o->states_given = true;
 		o->zeros = true;
 		break;
 	case 'n':
@@ -312,9 +314,7 @@ static void check_use(const struct options *o)
 			"for connections and listeners, once: leave out -B, -c, -E, -i, -S and -w");
 }
 
-/* -K has a cookie as an argument, too. Without either, a forgotten word would end all
- * sockets.
- */
+/* -K has a cookie as an argument, too */
 static void parse_kill(struct options *o, int *n, char **args)
 {
 	if (*n == 1 && !o->kill_cookie &&
@@ -322,12 +322,16 @@ static void parse_kill(struct options *o, int *n, char **args)
 		o->kill_cookie = parse_number(args[0], 16, "no cookie");
 		*n = 0;
 	}
-	if (!*n && !o->kill_cookie && !o->filter_path &&
-	    o->states == STATES_DEFAULT)
-		bad_use("-K",
-			"for a cookie, which -e shows, or a filter: 'state connected' is that of all connections");
 	if (o->kill_cookie && (*n || o->filter_path))
 		bad_use("-K COOKIE", "for one socket: leave out the filter");
+}
+
+/* A forgotten word would end all sockets, and so would an empty variable or file */
+static void check_kill(const struct options *o)
+{
+	if (o->kill && !o->kill_cookie && !o->filter && !o->states_given)
+		bad_use("-K",
+			"for a cookie, which -e shows, or a filter: 'state connected' is that of all connections");
 }
 
 /* A pattern that fits no counter may be the filter of sockets */
@@ -372,6 +376,7 @@ static void parse(struct options *o, int argc, char **argv)
 		filter_file(o, o->filter_path);
 	else
 		filter_parse(o, n, argv + optind);
+	check_kill(o);
 	if (o->events && !filter_of_events(o->filter))
 		bad_use("-E",
 			"changes, which have no mark and no control group: leave out fwmark and cgroup");

@@ -48,6 +48,7 @@ struct mnl_socket;
 
 struct options {
 	uint32_t states;
+	bool states_given; /* by -a, -l or a word of the filter */
 	bool resolve; /* names instead of numbers */
 	bool processes;
 	bool extended;
