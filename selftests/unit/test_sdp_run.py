@@ -10,6 +10,7 @@ import tempfile
 from checks import FAILED, check
 
 RUN = os.path.abspath(sys.argv[1])
+TOOLS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tools")
 
 
 def run(*args, cwd=None):
@@ -300,6 +301,32 @@ def wrappers(folder):
           "libsdp: " in res.stdout, res)
 
 
+def trusted(folder):
+    """After "sdpctl trust on": the name for glibc's programs with privileges, the path for musl"""
+    out, trust = os.path.join(folder, "out"), os.path.join(folder, "trust")
+    os.mkdir(trust)
+    subprocess.run(["make", "-s", "-C", TOOLS, "O=" + out, "TRUSTDIR=" + trust, "CFLAGS=-O0",
+                    out + "/sdp-run", out + "/libsdp.so"], check=True)
+    library = out + "/libsdp.so"
+    os.symlink(library, trust + "/libsdp.so")
+    os.chmod(library, 0o4755)
+    env = dict(os.environ, LD_LIBRARY_PATH=trust, LIBSDP_CONFIG_FILE="/dev/null")
+    both = "libsdp.so:" + library
+    for old, want in (("", both), ("libm.so.6", "libm.so.6:" + both)):
+        res = subprocess.run([out + "/sdp-run", "-v", "sh", "-c",
+                              "echo $LD_PRELOAD; cat /proc/self/maps"],
+                             text=True, check=False, env=dict(env, LD_PRELOAD=old),
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        maps = [line.split() for line in res.stdout.splitlines()[1:]]
+        check(f"a trusted library, after '{old}', is there by its name and its path",
+              res.stdout.splitlines()[:1] == [want], res)
+        check(f"a trusted library, after '{old}', is loaded once, without a message of the linker",
+              [m[-1] for m in maps if "x" in m[1] and "libsdp" in m[-1]] == [library] and
+              "ld.so" not in res.stderr, res)
+        check(f"sdp-run -v, after '{old}', says where the trusted library is",
+              f"sdp-run: preloading {library}\n" in res.stderr, res)
+
+
 def symbols():
     """Symbols that musl lacks would keep its programs from being started"""
     library = os.path.join(os.path.dirname(RUN), "libsdp.so")
@@ -329,5 +356,6 @@ with tempfile.TemporaryDirectory() as tmp:
     no_family()
     journal()
     wrappers(tmp)
+    trusted(tmp)
     symbols()
 sys.exit(bool(FAILED))

@@ -127,8 +127,12 @@ static bool is_trusted(const char *library)
 /*
  * Ours comes last: it calls the kernel, so a library that was there already, and wraps
  * bind() or connect(), would not be called after it. Such a library passes its calls on.
+ *
+ * A trusted one has both its name, for programs with privileges, and its path: the dynamic
+ * linker of musl finds no name in the directories of glibc, and says nothing. That of glibc
+ * takes two names of one file as one library.
  */
-static bool set_preload(const char *library)
+static bool set_preload(const char *library, bool by_name)
 {
 	const char *old = getenv("LD_PRELOAD");
 	char *all;
@@ -139,10 +143,8 @@ static bool set_preload(const char *library)
 		    library);
 		return false;
 	}
-	if (!old || !*old)
-		return !setenv("LD_PRELOAD", library, 1);
-
-	if (asprintf(&all, "%s:%s", old, library) < 0)
+	if (asprintf(&all, "%s%s%s%s", old ? old : "", old && *old ? ":" : "",
+		     by_name ? LIBRARY ":" : "", library) < 0)
 		return false;
 	ret = setenv("LD_PRELOAD", all, 1);
 	free(all);
@@ -438,7 +440,7 @@ static bool preload(void)
 	if (!get_library(library, sizeof(library)))
 		return false;
 	trusted = is_trusted(library);
-	if (!set_preload(trusted ? LIBRARY : library) ||
+	if (!set_preload(library, trusted) ||
 	    (rules.only && setenv(LIBSDP_ONLY_ENV, "1", 1)) ||
 	    (verbose && setenv(LIBSDP_VERBOSE_ENV, "1", 1)))
 		return false;
