@@ -10,6 +10,7 @@ import tempfile
 from checks import FAILED, check
 
 RUN = os.path.abspath(sys.argv[1])
+LIBRARY = os.path.join(os.path.dirname(os.path.realpath(RUN)), "libsdp.so")
 TOOLS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tools")
 
 
@@ -158,6 +159,7 @@ def journal():
 SYSTEMCTL = """#!/bin/sh
 case $2 in
 --property=Environment)
+    [ ! "$HAS" ] || { echo "Environment=$HAS"; exit; }
     printf 'Environment=X_LD_PRELOAD=/x.so "A=%05000d" "LD_PRELOAD=/a.so:/b.so"\\n' 1 ;;
 --property=ExecStart)
     echo "ExecStart={ path=/bin/sh ; argv[]=/bin/sh -c true ; ignore_errors=no }"
@@ -193,6 +195,19 @@ def others(folder):
     res = enable(folder)
     check("libraries that a unit preloads", not res or
           '"LD_PRELOAD=/a.so:/b.so:/' in res.stdout, res)
+    for has, want in (('"LD_PRELOAD=/a.so /b.so"', "/a.so:/b.so:"),
+                      ("LD_PRELOAD=/usr/local/lib/sdp/libsdp.so:/a.so X=/b.so", "/a.so:"),
+                      ("LD_PRELOAD=libsdp.so", ""),
+                      ('"LD_PRELOAD=/a.so:/old/libsdp.so  /mylibsdp.so"', "/a.so:/mylibsdp.so:"),
+                      ('"X=1 LD_PRELOAD=/no.so" LD_PRELOAD=/a.so', "/a.so:"),
+                      (r'"X=\" LD_PRELOAD=/no.so" LD_PRELOAD=/a.so', "/a.so:"),
+                      (r'"LD_PRELOAD=/usr/\$LIB/a.so"', "/usr/$LIB/a.so:"),
+                      ('LD_PRELOAD=/%i.so', "/%%i.so:"),
+                      ('"X=1 LD_PRELOAD=/no.so"', "")):
+        res = enable(folder, HAS=has)
+        check(f"a unit with {has} preloads '{want}' and ours", not res or
+              f'"LD_PRELOAD={want}{LIBRARY}"' in res.stdout, res)
+    res = enable(folder)
     check("a unit that gets SDP sockets", not res or
           "gets SDP sockets" in res.stderr and "stay TCP" not in res.stderr, res)
 

@@ -137,53 +137,96 @@ static void property(const struct unit *u, const char *option, char *out,
 		*out = '\0';
 }
 
-/* The rest of the word of @list, perhaps in quotes, that begins with @name; or NULL */
+/*
+ * The end of a word as systemctl has it: in quotes, where a backslash is before some
+ * characters, if there is a space or another such character in it. Removes the backslashes.
+ */
+static char *word_end(char *word, bool quoted)
+{
+	char *to = word;
+
+	if (!quoted)
+		return word + strcspn(word, " ");
+	while (*word && *word != '"') {
+		word += *word == '\\' && word[1];
+		*to++ = *word++;
+	}
+	if (to != word)
+		*to = '\0';
+	return word;
+}
+
+/* The rest, with a NUL after it, of the word of @list that begins with @name; or NULL */
 static char *value_of(char *list, const char *name)
 {
-	for (char *word = list; word; word = strchr(word, ' ')) {
-		word += strspn(word, " \"");
-		if (!strncmp(word, name, strlen(name)))
+	char *word, *end;
+	bool quoted;
+
+	for (word = list; *word; word = *end ? end + 1 : end) {
+		quoted = *word == '"';
+		word += quoted;
+		end = word_end(word, quoted);
+		if (!strncmp(word, name, strlen(name))) {
+			*end = '\0';
 			return word + strlen(name);
+		}
 	}
 	return NULL;
 }
 
+/* One of another place would be before ours */
+static bool is_libsdp(const char *path, const char *library)
+{
+	const char *slash = strrchr(path, '/');
+
+	return !strcmp(path, library) ||
+	       !strcmp(slash ? slash + 1 : path, "libsdp.so");
+}
+
+/* As the value of a variable in a unit, with a colon after it */
+static void put_path(FILE *f, const char *path)
+{
+	for (; *path; path++) {
+		if (strchr("%\\\"", *path))
+			fputc(*path == '%' ? '%' : '\\', f);
+		fputc(*path, f);
+	}
+	fputc(':', f);
+}
+
 /* Libraries that the unit preloads already, without ours, each with a colon after it */
-static void preloaded(const struct unit *u, const char *library, char *out,
-		      size_t size)
+static void put_preloaded(FILE *f, const struct unit *u, const char *library)
 {
 	static char text[1 << 17];
 	char *at, *save, *word;
-	size_t n = 0;
 
-	*out = '\0';
 	property(u, "--property=Environment", text, sizeof(text));
+	text[strcspn(text, "\n")] = '\0';
 	at = strchr(text, '=');
 	at = at ? value_of(at + 1, "LD_PRELOAD=") : NULL;
 	if (!at)
 		return;
-	at[strcspn(at, " \"\n")] = '\0';
-	for (word = strtok_r(at, ":", &save); word && n < size;
-	     word = strtok_r(NULL, ":", &save))
-		if (strcmp(word, library))
-			n += snprintf(out + n, size - n, "%s:", word);
+	for (word = strtok_r(at, ": ", &save); word;
+	     word = strtok_r(NULL, ": ", &save))
+		if (!is_libsdp(word, library))
+			put_path(f, word);
 }
 
 static bool write_dropin(FILE *f, const struct unit *u,
 			 const struct unit_settings *set)
 {
-	char others[1024], dir[1024];
+	char dir[1024];
 
-	preloaded(u, set->library, others, sizeof(others));
 	snprintf(dir, sizeof(dir), "%.*s",
 		 (int)(strrchr(set->library, '/') - set->library),
 		 set->library);
 	fprintf(f,
 		"# Written by sdp-run enable; \"sdp-run disable %s\" removes it\n"
 		"[Service]\n"
-		"Environment=\"LD_PRELOAD=%s%s\"\n"
-		"ExecPaths=-%s\n",
-		u->name, others, set->library, dir);
+		"Environment=\"LD_PRELOAD=",
+		u->name);
+	put_preloaded(f, u, set->library);
+	fprintf(f, "%s\"\nExecPaths=-%s\n", set->library, dir);
 	if (set->config)
 		fprintf(f, "Environment=\"" LIBSDP_CONFIG_ENV "=%s\"\n",
 			set->config);
