@@ -14,6 +14,9 @@
 #include "fs.h"
 
 #define IMAGE (16L << 20)
+/* Tags are places in words of 8 bytes: each stream may have a block of its own */
+#define WORD ((long)sizeof(uint64_t))
+#define IMAGE_MAX (WORD << 32)
 
 static uint64_t mix(uint64_t x)
 {
@@ -80,13 +83,14 @@ static int source(struct fs *f)
 {
 	long image = fs_param(f, "image", IMAGE);
 	struct fs_buf *b = fs_alloc(f, 0);
-	long room = b->room & ~7L, blocks;
+	long room = b->room & -WORD, blocks;
 	int rc = 0;
 
 	fs_release(b);
-	if (image < 1 || image > 1L << 40)
-		return fs_error(f, "image=%ld: a size in bytes belongs here",
-				image);
+	if (image < 1 || image > IMAGE_MAX)
+		return fs_error(
+			f, "image=%ld: a size, 1 byte to 32 GB, belongs here",
+			image);
 	blocks = blocks_of(f, image, room);
 	if (blocks < 0)
 		return blocks;
@@ -94,7 +98,7 @@ static int source(struct fs *f)
 		long left = image - i * room;
 
 		b = fs_alloc(f, 0);
-		b->tag = i;
+		b->tag = i * (room / WORD);
 		b->len = left < room ? left : room;
 		fill(b->data, b->len, i * room);
 		rc = fs_write(f, 0, b);
@@ -126,14 +130,12 @@ static int sink(struct fs *f)
 {
 	unsigned long long bytes = 0, blocks = 0;
 	uint64_t sum = 0;
-	long room = 0;
 	struct fs_buf *b;
 	int rc;
 
 	while ((rc = fs_read(f, 0, &b)) > 0) {
 		rc = work(f, b);
-		room = b->room & ~7L;
-		sum += hash(b->data, b->len, (uint64_t)b->tag * room);
+		sum += hash(b->data, b->len, (uint64_t)b->tag * WORD);
 		bytes += b->len;
 		blocks++;
 		fs_release(b);

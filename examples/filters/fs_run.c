@@ -397,11 +397,24 @@ static int choose(struct fs_copy *c, struct fs_port *p, struct fs_link **l)
 	}
 }
 
+/* A buffer of another stream may be passed on: the peer takes no more than a block. */
+static int refuse(struct fs *f, const struct fs_plan_stream *s,
+		  struct fs_buf *b)
+{
+	const struct fs_plan_filter *filter = f->run->node->plan->filter;
+	uint32_t len = b->len;
+
+	fs_release(b);
+	return fs_error(
+		f, "%u bytes are no block of stream %s -> %s: give it block=%u",
+		len, filter[s->from].name, filter[s->to].name, len);
+}
+
 /**
  * fs_write() - write a buffer to an output
  * @f: copy of the filter
  * @out: output, by the order of streams in the plan
- * @b: buffer, given away
+ * @b: buffer, given away; no longer than a block of the stream
  *
  * Return: 0, or a negative error, with which the filter has to return.
  */
@@ -414,6 +427,8 @@ int fs_write(struct fs *f, unsigned int out, struct fs_buf *b)
 	struct fs_link *l;
 	int rc;
 
+	if (len > p->stream->block)
+		return refuse(f, p->stream, b);
 	b->type = FS_DATA;
 	b->uow = f->uow->n;
 	b->time = 0;

@@ -29,12 +29,12 @@ filter source source on {source}
 filter stage stage on {stage}
 filter sink sink on n4 nocompute=1
 stream source -> stage block={block} policy={policy} window={window}
-stream stage -> sink block={block} policy={policy}
+stream stage -> sink block={out} policy={policy}
 compute {ns} sleep
 param image={image}
 """
-DEFAULTS = {"slow": 1, "source": "n1", "stage": "n1 n2 n3", "block": 8192, "policy": "rr",
-            "window": 4, "ns": 0, "image": 300000}
+DEFAULTS = {"slow": 1, "source": "n1", "stage": "n1 n2 n3", "block": 8192, "out": 8192,
+            "policy": "rr", "window": 4, "ns": 0, "image": 300000}
 
 
 def free_ports():
@@ -58,7 +58,9 @@ def write(text, name="plan"):
 
 
 def plan(uow="uow complete", **args):
+    """Both streams have the same block, unless "out" is that of the second"""
     port = free_ports()
+    args.setdefault("out", args.get("block", DEFAULTS["out"]))
     return port, write(PLAN.format(port=port, **{**DEFAULTS, **args}) + uow + "\n")
 
 
@@ -78,7 +80,7 @@ def hashes(res):
 
 
 def same_result():
-    """The image does not depend on copies, policy and block size"""
+    """The image does not depend on copies, policy and blocks"""
     want = None
     stages = {1: "n2", 2: "n2 n3", 3: "n1 n2 n3"}
     for copies, stage in stages.items():
@@ -89,6 +91,16 @@ def same_result():
                 want = want or (hashes(res) * 2)[:2]
                 check(f"{copies} copies, {policy}, blocks of {block}: the same image",
                       res.returncode == 0 and hashes(res) == want and len(want) == 2, res)
+    for block, out in (1024, 8192), (8192, 65536), (1001, 1500):
+        res = run(plan(block=block, out=out)[1])
+        check(f"blocks of {block}, then of {out}: the same image",
+              res.returncode == 0 and hashes(res) == want[:1], res)
+    for stage in "n2", "n4":
+        res = run(plan(stage=stage, block=8192, out=1024)[1])
+        check(f"a stage on {stage}, blocks of 8192, then of 1024: status 2 and what to do",
+              res.returncode == 2 and f"stage on {stage}: 8192 bytes are no block of stream "
+              "stage -> sink: give it block=8192" in res.stderr and
+              res.stderr.count("\n") == 1, res)
     res = run(plan(image=300008)[1])
     check("another image has another hash", hashes(res)[:1] != want[:1], res)
 
