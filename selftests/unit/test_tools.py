@@ -165,8 +165,44 @@ def sdpctl_names():
     check("sdpctl -h: 80 columns", max(map(len, res.stdout.split("\n"))) <= 80, res)
 
 
+def sdpctl_trust():
+    """The end of trust takes our link alone; as root, by another id(1)"""
+    with tempfile.TemporaryDirectory() as tmp:
+        tmp = os.path.realpath(tmp)
+        for name in "sbin", "lib/sdp", "lib64":
+            os.makedirs(os.path.join(tmp, name))
+        program, stub = os.path.join(tmp, "sbin/sdpctl"), os.path.join(tmp, "sbin/id")
+        library, link = os.path.join(tmp, "lib/sdp/libsdp.so"), os.path.join(tmp, "lib64/libsdp.so")
+        source = os.path.join(os.path.dirname(__file__), "../../tools/sdpctl/sdpctl")
+        with open(source, encoding="utf-8") as f:
+            text = f.read().replace("@TRUSTDIR@", os.path.join(tmp, "lib64"))
+        for name, what in (program, text), (stub, "#!/bin/sh\necho 0\n"), (library, ""):
+            with open(name, "w", encoding="utf-8") as f:
+                f.write(what)
+        os.chmod(stub, 0o755)
+        for target, there, stays in ((library, True, False), ("../lib/sdp/libsdp.so", True, False),
+                                     ("/dev/null", True, True), ("/nosuch", True, True),
+                                     (library, False, False)):
+            os.chmod(library, 0o4755)
+            if not there:
+                os.unlink(library)
+            os.symlink(target, link)
+            res = subprocess.run(["bash", program, "trust", "off"], text=True, check=False,
+                                 env=dict(os.environ, PATH=tmp + "/sbin:/usr/bin:/bin"),
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            left = os.path.islink(link)
+            check(f"sdpctl trust off: a link to {target.replace(tmp, '')}, "
+                  f"{'with' if there else 'without'} the library, {'stays' if stays else 'goes'}",
+                  not res.returncode and left == stays, res)
+            check("sdpctl trust off: the library is an ordinary file", not there or
+                  os.stat(library).st_mode & 0o7777 == 0o644, res)
+            if left:
+                os.unlink(link)
+
+
 numbers()
 nothing()
+sdpctl_trust()
 sdpctl()
 sdpctl_names()
 closed()
