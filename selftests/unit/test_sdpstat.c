@@ -101,22 +101,43 @@ static void test_change(void)
 	is(&j, want);
 }
 
-/* The table, to @out, with a zero after it */
-static void capture(const struct sock_list *list, const struct sock_list *old,
-		    const struct options *o, char *out, size_t room)
+struct captured {
+	int file;
+	int saved;
+};
+
+/* The file gets what is printed from now on */
+static struct captured capture_begin(void)
 {
-	int file = memfd_create("table", 0), saved;
+	struct captured c = { .file = memfd_create("table", 0) };
+
+	fflush(stdout);
+	c.saved = dup(STDOUT_FILENO);
+	dup2(c.file, STDOUT_FILENO);
+	return c;
+}
+
+/* @out gets what is in the file, with a zero after it */
+static void capture_end(const struct captured *c, char *out, size_t room)
+{
 	ssize_t n;
 
 	fflush(stdout);
-	saved = dup(STDOUT_FILENO);
-	dup2(file, STDOUT_FILENO);
-	sockets_print(list, old, 1, o);
-	dup2(saved, STDOUT_FILENO);
-	n = pread(file, out, room - 1, 0);
+	dup2(c->saved, STDOUT_FILENO);
+	n = pread(c->file, out, room - 1, 0);
 	out[n > 0 ? n : 0] = '\0';
-	close(saved);
-	close(file);
+	close(c->saved);
+	close(c->file);
+}
+
+/* The table */
+static void capture(const struct sock_list *list, const struct sock_list *old,
+		    const struct options *o, char *out, size_t room)
+{
+	struct captured c = capture_begin();
+
+	sockets_print(list, old, 1, o);
+	capture_end(&c, out, room);
 }
 
 /* with this socket in it */
@@ -384,6 +405,30 @@ static void test_long_name(void)
 		printf("# got %s", out);
 }
 
+/* Of an event, too, if names are asked for; a wildcard has none */
+static void test_event_name(void)
+{
+	const struct sock_info s = { .family = AF_INET,
+				     .dst = { 1 },
+				     .dport = 80 };
+	struct options o = { .json = true, .resolve = true };
+	struct captured c = capture_begin();
+	char out[1000];
+
+	event_print(&s, 0, &o);
+	capture_end(&c, out, sizeof(out));
+	if (!CHECK(strstr(out, "\"peer\":{\"address\":\"1.0.0.0\",\"port\":80,"
+			       "\"name\":\"nnnnnnnn") &&
+		   strstr(out,
+			  "\"local\":{\"address\":\"0.0.0.0\",\"port\":0}")))
+		printf("# got %s", out);
+	o.resolve = false;
+	c = capture_begin();
+	event_print(&s, 0, &o);
+	capture_end(&c, out, sizeof(out));
+	CHECK(strstr(out, "\"peer\"") && !strstr(out, "\"name\""));
+}
+
 /* The rates of sockets that the kernel lists in another order than before */
 static void test_rates(void)
 {
@@ -445,6 +490,7 @@ static const struct unit_test tests[] = {
 	{ "colours", test_colours },
 	{ "a terminal with less room than sockets", test_screen },
 	{ "names that are too long", test_long_name },
+	{ "names in an event, as JSON", test_event_name },
 	{ "rates of sockets in another order", test_rates },
 	{ "advice", test_advice },
 	{ "names that are no text", test_broken_names },

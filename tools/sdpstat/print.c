@@ -746,7 +746,8 @@ static void socket_json(struct json *j, const struct sock_info *s,
 		processes_json(j, s, o);
 }
 
-static void event_json(const struct sock_info *s, unsigned int old)
+static void event_json(const struct sock_info *s, unsigned int old,
+		       bool resolve)
 {
 	struct json j;
 	char cookie[32];
@@ -755,8 +756,8 @@ static void event_json(const struct sock_info *s, unsigned int old)
 	json_str(&j, "old_state", state_name(old));
 	json_str(&j, "state", state_name(s->state));
 	json_u64(&j, "family", s->family == AF_INET6 ? 6 : 4);
-	endpoint_json(&j, "local", s, false, false);
-	endpoint_json(&j, "peer", s, true, false);
+	endpoint_json(&j, "local", s, false, resolve);
+	endpoint_json(&j, "peer", s, true, resolve);
 	json_u64(&j, "uid", s->uid);
 	snprintf(cookie, sizeof(cookie), "%llx", (unsigned long long)s->cookie);
 	json_str(&j, "cookie", cookie);
@@ -771,7 +772,7 @@ void event_print(const struct sock_info *s, unsigned int old,
 	char local[96], peer[96];
 
 	if (o->json) {
-		event_json(s, old);
+		event_json(s, old, o->resolve);
 		return;
 	}
 	endpoint_text(local, sizeof(local), s, false, o->resolve);
