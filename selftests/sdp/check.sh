@@ -71,6 +71,7 @@ ktap_is "check uses the first of two addresses" "$(in_a unshare -m sh -c '
 	"address   ok    10.0.0.2, port 7001, IPv4, the first of 2 addresses"
 answer 1 device note "lo has no RDMA device" \
 	-t 1 127.0.0.1:7001
+answer 1 device fail "lo has no RDMA device" -n 127.0.0.1:7001
 answer 0 device ok "rda" -n 10.0.0.2:7009
 start_bg a sdp-run -o socat TCP4:10.0.0.2:7001 PIPE
 wait_for 20 established_a
@@ -91,6 +92,11 @@ ip -n a link set d0 up
 ip -n a addr add 10.3.0.1/24 dev d0
 answer 1 device note "d0 has no RDMA device .there are [12] " 10.3.0.2:1
 answer 1 resolve fail "no RDMA device leads there|neighbour" 10.3.0.2:1
+answer 1 device fail "d0 has no RDMA device" -n 10.3.0.2:1
+ip -n a link add link va name va.5 up type vlan id 5
+ip -n a addr add 10.5.0.1/24 dev va.5
+answer 0 device note "va.5 has no RDMA device" -n 10.5.0.2:1
+ip -n a link del va.5
 ktap_is "check prints text" "$(in_a sdpstat check 10.0.0.2:7001 | sed -n '1p;$p')" \
 	"address   ok    10.0.0.2, port 7001, IPv4
 SDP"
@@ -134,7 +140,11 @@ wait_port b 7004
 answer 1 hello fail "not a valid one" 10.0.0.2:7004
 advised 10.0.0.2:7004
 
+ip -n b link set vb down
+answer 1 device fail "rda .iw. on va is not active" -n 10.0.0.2:7001
+ip -n b link set vb up
 rdma link delete rda
+answer 1 device fail "va has no RDMA device" -n 10.0.0.2:7001
 answer 1 resolve fail "no RDMA device leads there" 10.0.0.2:7001
 in_a sysctl -qw net.sdp.resolve_timeout=5000
 

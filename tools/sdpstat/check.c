@@ -217,8 +217,10 @@ static void step_route(struct check *c)
 	     c->route.local ? ", to this machine itself" : "");
 }
 
+/* The attempt to connect decides; without one, only a device that may be shared is in doubt */
 static void step_device(struct check *c)
 {
+	enum result missing = c->o->no_connect ? FAIL : NOTE;
 	int err;
 
 	if (!c->route.dev[0])
@@ -228,16 +230,15 @@ static void step_device(struct check *c)
 		step(c, "device", NOTE, "this user may not ask; go on",
 		     "RDMA devices cannot be listed: %s", strerror(err));
 	} else if (!c->dev.name[0] && c->route.loopback) {
-		step(c, "device", NOTE, "make one: 'sdpctl setup lo'",
+		step(c, "device", missing, "make one: 'sdpctl setup lo'",
 		     "lo has no RDMA device, which loopback addresses take");
 	} else if (!c->dev.name[0]) {
-		/* a VLAN of one has GIDs there, so it is not the last word */
-		step(c, "device", NOTE,
+		step(c, "device", c->dev.may_share ? NOTE : missing,
 		     "choose another address of the peer, or make one: 'rdma link add NAME type hybrid netdev DEV'",
 		     "%s has no RDMA device (there are %u on others)",
 		     c->route.netdev, c->dev.others);
 	} else if (!c->dev.active) {
-		step(c, "device", NOTE, "look at 'rdma link' and 'ip link'",
+		step(c, "device", missing, "look at 'rdma link' and 'ip link'",
 		     "%s (%s) on %s is not active", c->dev.name,
 		     c->dev.protocol, c->route.netdev);
 	} else {

@@ -34,12 +34,14 @@ struct check_route {
  * @protocol: "iw", "roce", "ib"
  * @active: its port is in state ACTIVE
  * @others: RDMA devices on other network devices, if @name is empty
+ * @may_share: the network device may take one of these
  */
 struct check_device {
 	char name[64];
 	char protocol[16];
 	bool active;
 	unsigned int others;
+	bool may_share;
 };
 
 /* Both return 0 or an errno. */

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * sdpstat check: asks the routing table for a network device, and the RDMA
- * subsystem for the RDMA device on it, both by netlink.
+ * subsystem for the RDMA device on it, both by netlink; sysfs for one that is
+ * shared.
  */
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <errno.h>
 #include <ifaddrs.h>
+#include <net/if_arp.h>
 #include <string.h>
 #include <time.h>
 
@@ -250,6 +253,31 @@ static int rdma_ask(struct mnl_socket *nl, const struct rdma_dev *of,
 	return query_run(nl, nlh, &q);
 }
 
+/* The GIDs of a VLAN are those of the device below it, and no port names one of IPoIB. */
+static bool may_share(const char *netdev)
+{
+	char path[64];
+	struct dirent *e;
+	bool found = false;
+	int type = 0;
+	FILE *f;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/sys/class/net/%s/type", netdev);
+	f = fopen(path, "re");
+	if (f && fscanf(f, "%d", &type) != 1)
+		type = 0;
+	if (f)
+		fclose(f);
+	*strrchr(path, '/') = '\0';
+	d = opendir(path);
+	while (d && !found && (e = readdir(d)))
+		found = !strncmp(e->d_name, "lower_", strlen("lower_"));
+	if (d)
+		closedir(d);
+	return found || type == ARPHRD_INFINIBAND;
+}
+
 int check_device_find(const struct check_route *r, struct check_device *d)
 {
 	static struct rdma_list devs, ports;
@@ -273,6 +301,7 @@ int check_device_find(const struct check_route *r, struct check_device *d)
 		memcpy(d->protocol, devs.dev[i].protocol, sizeof(d->protocol));
 		d->active = ports.dev[k].state == PORT_ACTIVE;
 	}
+	d->may_share = !d->name[0] && d->others && may_share(r->netdev);
 	mnl_socket_close(nl);
 	return err;
 }
