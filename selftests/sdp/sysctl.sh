@@ -176,6 +176,24 @@ ktap_is "another namespace keeps its own values" \
 ktap_is "a new namespace has the defaults" \
 	"$(unshare -n cat $DIR/keepalive_time)" 7200
 
+# raised SETTING...: all lines of sdp-sysctl.conf, with other values of some, for a new
+# namespace, which may not write mem
+raised() {
+	local setting file=/run/sysctl.raised
+
+	sed -n '/^#net\.sdp\.mem /d; s/^#\(net\.sdp\.\)/\1/p' \
+		/usr/share/doc/sdp-tools/examples/sdp-sysctl.conf >$file
+	for setting; do
+		sed -i "s/^\(net\.sdp\.${setting%=*} = \).*/\1${setting#*=}/" $file
+	done
+	unshare -n sh -ec "sysctl -q -p $file && cd $DIR && cat rx_bufs_min rx_bufs_max"
+	rm $file
+}
+
+ktap_is "sdp-sysctl.conf can be applied" "$(raised 2>&1)" $'8\n96'
+ktap_is "sdp-sysctl.conf can raise rx_bufs_min above the default of rx_bufs_max" \
+	"$(raised rx_bufs_min=128 rx_bufs_max=256 2>&1)" $'128\n256'
+
 # all that there is has been tested
 ktap_is "all files are tested" "$(cd $DIR && echo *)" \
 	"confirm_timeout connect_timeout credit_join credit_update fallback fallback_memory fallback_timeout fin_timeout flow_control group_range hold_max keepalive_intvl keepalive_probes keepalive_time max_adverts max_connections max_orphans mem port_offset rdma_immediate rdma_progress resolve_timeout rmem rx_buf_size rx_bufs_max rx_bufs_min rx_merge shared_link signal_every tx_latency vwin_posted wmem zcopy_cache zcopy_entries zcopy_floor zcopy_pipelined zcopy_threshold zcopy_wait"

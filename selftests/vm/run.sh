@@ -191,6 +191,8 @@ stage() {
 	done
 	install -D -m 644 -t "$root/usr/share/doc/sdp-tools" "$top/README.rst" \
 		"$top"/Documentation/*.rst
+	install -D -m 644 -t "$root/usr/share/doc/sdp-tools/examples" \
+		"$top/tools/conf/sdp-sysctl.conf"
 	for f in "${files[@]}"; do
 		src=${f%%:*} dst=${f#*:}
 		case $dst in
