@@ -61,6 +61,12 @@ void result(bool ok, const char *what)
 	fflush(stdout);
 }
 
+void skipped(const char *what, const char *why)
+{
+	printf("ok %d - %s # SKIP %s\n", ++tests, what, why);
+	fflush(stdout);
+}
+
 /* The driver's mappings, by their size in pages; the last one of a size counts */
 static void find_rings(struct conn *c)
 {

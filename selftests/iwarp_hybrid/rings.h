@@ -34,6 +34,7 @@ struct conn {
 extern const struct rdma_conn_param conn_param;
 
 void result(bool ok, const char *what);
+void skipped(const char *what, const char *why);
 
 /* A route to the target, and a queue pair if it is wanted */
 struct rdma_cm_id *open_id(struct ibv_qp_init_attr *attr);

@@ -82,17 +82,7 @@ late() {
 late
 
 in_a hyb-rings -h 10.0.0.2 -p 7900 -n "$(scaled 100 10)" > "$OUT/rings.tap" 2>&1
-ktap_diag "$(grep '^#' "$OUT/rings.tap")"
-while read -r line; do
-	case $line in
-	"ok "*) ktap_ok "${line#ok * - }" ;;
-	"not ok "*) ktap_fail "${line#not ok * - }" ;;
-	"# SKIP "*)
-		line=${line#\# SKIP }
-		ktap_skip "${line%%: *}" "${line#*: }"
-		;;
-	esac
-done < "$OUT/rings.tap"
+ktap_include "$OUT/rings.tap"
 
 kill -TERM "$(pgrep -x hyb-target -P "$HEALTHY" || echo "$HEALTHY")"
 if wait "$HEALTHY" && grep -q " echoes" "$HEALTHY_LOG"; then

@@ -190,12 +190,6 @@ static bool half_connect(struct half *h)
 	return !munmap(h->page, page) && !ioctl(h->uffd, UFFDIO_WAKE, &range);
 }
 
-/* Of a kernel without userfaultfd() only that can be said */
-static void half_skip(void)
-{
-	printf("# SKIP a queue pair that is half made: %s\n", strerror(errno));
-}
-
 static void half_end(struct half *h)
 {
 	disconnect(&h->other);
@@ -215,7 +209,8 @@ static void try_half_made(void)
 		return;
 	}
 	if (!half_page(&h)) {
-		half_skip();
+		/* a kernel without userfaultfd() */
+		skipped("a queue pair that is half made", strerror(errno));
 		half_end(&h);
 		return;
 	}
