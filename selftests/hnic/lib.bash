@@ -45,7 +45,7 @@ serve() {
 	wait_for 30 said listening
 }
 
-# transfer BYTES: both ways, compared
+# transfer BYTES: both ways, compared; prints the messages of both ends
 transfer() {
 	local rc
 
@@ -53,6 +53,7 @@ transfer() {
 	in_a timeout 90 sdp-run xfer -h "$SERVER" -p "$port" -n "$1" -d "$1" -t 80
 	rc=$?
 	stop_bg "$SERVER_PID"
+	cat "$BG_LOG"
 	return $rc
 }
 
