@@ -33,6 +33,7 @@ take() {
 	done
 }
 more() { echo $(($(stat a "$1") - WAS[$1])); }
+referred() { [ "$(more tx_ref_bytes)" -gt 0 ]; }
 
 # flow NAME WHAT SIZE TIMES REFERRED COPIED: requests of the kernel, over a connection
 # of their own, and the bytes that go by reference and by copies; after Writes
@@ -136,10 +137,12 @@ ktap_check "loss, reordering, copies: rping finds the data intact" pinged
 for how in program device; do
 	start_bg b timeout 60 ib_write_bw -R -d rdb -s 65536 -D 30
 	server=$BG_PID
-	sleep 2
+	# that of ib_write_bw
+	wait_port b 18515
+	take
 	start_bg a timeout 60 ib_write_bw -R -d rda -s 65536 -D 30 "$SERVER"
 	client=$BG_PID
-	wait_for 20 test "$(more tx_ref_bytes)" -gt 0
+	ktap_check "$how: Writes are under way by reference" wait_for 20 referred
 	sleep 1
 	tc -n a qdisc replace dev va root netem loss 100%
 	sleep 0.5
