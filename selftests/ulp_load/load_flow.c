@@ -109,6 +109,22 @@ static int ul_send(struct ul_end *e, u32 len, struct ib_cqe *cqe)
 	return ib_post_send(e->id->qp, &wr, NULL);
 }
 
+/*
+ * Wait until nothing of a connection is under way. The handler of a good
+ * completion may be between its check and its post, so that its request comes behind the
+ * first drain. The second drain waits for that request. No other one follows, as all
+ * completions are errors by then.
+ */
+static void ul_drain(struct ul_conn *c)
+{
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		ib_drain_qp(c->a.id->qp);
+		ib_drain_qp(c->b.id->qp);
+	}
+}
+
 /**
  * ul_touch() - a Send of one byte, waited for at both ends
  * @c: connection
@@ -130,8 +146,9 @@ int ul_touch(struct ul_conn *c)
 		err = ul_wait(&sent);
 	if (!err)
 		err = ul_wait(&got);
+	/* both requests refer to the stack */
 	if (err)
-		ib_drain_qp(c->b.id->qp);
+		ul_drain(c);
 	return err;
 }
 
@@ -517,10 +534,8 @@ int ul_flow(struct ul_conn *c, const char *what, const struct ul_opts *o,
 	if (!err)
 		err = ul_run_flows(f, back, nsecs);
 	/* receives that are left refer to them, and so may requests */
-	if (f && (f->op == IB_WR_SEND || err)) {
-		ib_drain_qp(c->a.id->qp);
-		ib_drain_qp(c->b.id->qp);
-	}
+	if (f && (f->op == IB_WR_SEND || err))
+		ul_drain(c);
 	ul_flow_free(f);
 	ul_flow_free(back);
 	return err;

@@ -45,7 +45,13 @@ static int ul_buf_reg(struct ul_bufs *b, struct ul_buf *buf, u32 size)
 	wr.wr.wr_cqe = &w.cqe;
 	wr.wr.send_flags = IB_SEND_SIGNALED;
 	err = err ?: ib_post_send(e->id->qp, &wr.wr, NULL);
-	return err ?: ul_wait(&w);
+	if (err)
+		return err;
+	err = ul_wait(&w);
+	/* the request refers to the stack */
+	if (err)
+		ib_drain_qp(e->id->qp);
+	return err;
 }
 
 static int ul_buf_make(struct ul_bufs *b, struct ul_buf *buf, u32 size)
