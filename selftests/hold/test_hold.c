@@ -33,6 +33,8 @@
 #include <linux/string.h>
 #include <linux/wait.h>
 
+#include "test_hold.h"
+
 static char *symbol = "";
 module_param(symbol, charp, 0444);
 MODULE_PARM_DESC(symbol, "function");
@@ -100,6 +102,19 @@ MODULE_PARM_DESC(go, "let them go on");
 static unsigned int hits;
 module_param(hits, uint, 0644);
 MODULE_PARM_DESC(hits, "calls held up so far");
+
+/**
+ * test_hold_hit() - has a task been held up?
+ *
+ * Context: any.
+ *
+ * Return: true from the time on when the first one stops.
+ */
+bool test_hold_hit(void)
+{
+	return READ_ONCE(hits);
+}
+EXPORT_SYMBOL_GPL(test_hold_hit);
 
 /*
  * A probe may run in an NMI, as far as lockdep knows, so lockdep does not track this

@@ -6,18 +6,20 @@
 #include <linux/cpumask.h>
 #include <linux/delay.h>
 #include <linux/ktime.h>
+#include <linux/module.h>
+#include <linux/nmi.h>
 #include <linux/preempt.h>
-#include <linux/sched.h>
 #include <linux/smp.h>
 #include <linux/string.h>
 #include <linux/workqueue.h>
 
+#include "../hold/test_hold.h"
 #include "vt.h"
 
 #define VT_RIGHTS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
 #define VT_WORD		64	/* of the peer's region, the one operated on */
-#define VT_LATE		250	/* ms until an operation is certainly held up */
+#define VT_HELD		20000	/* ms within which an operation is held up */
 #define VT_REST		2000	/* ms until a connection without traffic is left alone */
 
 struct vt_op {
@@ -210,55 +212,82 @@ static void vt_late_add_work(struct work_struct *work)
 	late->w = vt_add(late->c, 1, VT_WORD, 0);
 }
 
-/**
- * vt_withdraw_test() - the right goes while an addition is held up that still had it
- *
- * The caller holds up hyb_mem_use(), for much longer than %VT_LATE.
+/*
+ * Until a task is held up on another processor, which may be the one that counts jiffies.
+ * No task runs on this one meanwhile: it might wait for what the held one has locked.
  */
-void vt_withdraw_test(void)
+static bool vt_held(bool (*hit)(void))
+{
+	ktime_t end = ktime_add_ms(ktime_get(), VT_HELD);
+
+	while (!hit()) {
+		if (ktime_after(ktime_get(), end))
+			return false;
+		cpu_relax();
+		touch_nmi_watchdog();
+	}
+	return true;
+}
+
+/* The right goes while the addition, which still had it, is held up on another processor */
+static void vt_withdraw(struct vt_conn *c, bool (*hit)(void))
 {
 	struct ib_qp_attr attr = {
 		.qp_access_flags = VT_RIGHTS & ~IB_ACCESS_REMOTE_ATOMIC,
 	};
-	struct vt_conn *c = vt_up(false, VT_RIGHTS);
 	struct vt_late_add late = { .c = c };
-	ktime_t late_enough;
-	u64 *word, seen;
+	u64 *word = vt_word(&c->b, VT_WORD);
+	u64 before, seen;
+	bool held;
 	int err;
 
-	if (!c)
-		return;
-	word = vt_word(&c->b, VT_WORD);
 	*word = 41;
-	/*
-	 * TCP's timer of delayed acknowledgments would wait for the socket on this CPU,
-	 * and so would the provider's search for idle connections. It comes every half
-	 * second, but not to a connection that has been idle twice, and to one that
-	 * sends again only half a second later.
-	 */
-	msleep(VT_REST);
-	late_enough = ktime_add_ms(ktime_get(), VT_LATE);
 	INIT_WORK_ONSTACK(&late.work, vt_late_add_work);
-	/*
-	 * On another processor than this one. That one runs no timers while it is held
-	 * up, and may be the one that counts jiffies.
-	 */
-	migrate_disable();
+	/* that processor runs no timers while it is held up */
+	preempt_disable();
 	schedule_work_on(cpumask_any_but(cpu_online_mask, smp_processor_id()),
 			 &late.work);
-	while (ktime_before(ktime_get(), late_enough))
-		cond_resched();
-	kt_ok(READ_ONCE(*word) == 41, "the addition is held up");
+	held = vt_held(hit);
+	before = READ_ONCE(*word);
+	migrate_disable();
+	preempt_enable();
 	err = ib_modify_qp(c->b.id->qp, &attr, IB_QP_ACCESS_FLAGS);
 	seen = READ_ONCE(*word);
 	migrate_enable();
 	flush_work(&late.work);
 	destroy_work_on_stack(&late.work);
+	kt_ok(held && before == 41, "the addition is held up");
 	kt_ok(!err && vt_good(&c->a, late.w, IB_WC_FETCH_ADD),
 	      "the addition succeeds: it came before the right went");
 	kt_ok(seen == 42 && READ_ONCE(*word) == 42,
 	      "nothing changes after modify_qp has withdrawn the right");
-	vt_down(c);
+}
+
+/**
+ * vt_withdraw_test() - the right goes while an addition is held up that still had it
+ *
+ * The caller has test_hold.ko hold up hyb_mem_use(), for long.
+ */
+void vt_withdraw_test(void)
+{
+	bool (*hit)(void) = symbol_get(test_hold_hit);
+	struct vt_conn *c;
+
+	if (!kt_ok(hit, "test_hold.ko is there"))
+		return;
+	c = vt_up(false, VT_RIGHTS);
+	if (c) {
+		/*
+		 * TCP's timer of delayed acknowledgments would wait for the socket on
+		 * this CPU, and so would the provider's search for idle connections. It
+		 * comes every half second, but not to a connection that has been idle
+		 * twice, and to one that sends again only half a second later.
+		 */
+		msleep(VT_REST);
+		vt_withdraw(c, hit);
+		vt_down(c);
+	}
+	symbol_put(test_hold_hit);
 }
 
 /**
