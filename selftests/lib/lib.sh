@@ -359,9 +359,12 @@ port_listening() {
 		grep -Eq "state LISTEN.*src-addr [^ ]*:($port|$mapped)( |\$)"
 }
 
-# no_sockets, no_queue_pairs: no SDP socket, no queue pair is left
+# no_sockets, no_queue_pairs: no SDP socket, no queue pair is left. A list that fails is no
+# empty one
 no_sockets() {
-	! { in_a sdpstat -a && in_b sdpstat -a; } | grep -vq '^State'
+	local all
+
+	all=$(in_a sdpstat -a && in_b sdpstat -a) && ! grep -Evq '^(State|$)' <<<"$all"
 }
 
 no_queue_pairs() { ! rdma resource show qp | grep -Evq 'type (GSI|SMI)'; }

@@ -24,16 +24,27 @@ same() {
 	done < <(grep '^connect ' "$2")
 }
 
+# prints WHAT FILE COMMAND...: the cases, in a; what they print is left in FILE
+prints() {
+	local what=$1 file=$2 rc
+
+	shift 2
+	in_a timeout 200 "$@" >"$file"
+	rc=$?
+	ktap_is "$what: all cases run" "$rc $([ -s "$file" ] && echo printed)" "0 printed"
+}
+
 # over KIND ADDRESS...: run loopback.py over devices of this kind, without one on lo
 over() {
 	local kind=$1
 
 	shift
 	dev_up "$kind" "$kind" || { ktap_skip "$kind" "no device"; return; }
-	in_a /usr/bin/python3 "$PROG" "$@" >/run/tcp
-	in_a timeout 100 sdp-run -o /usr/bin/python3 "$PROG" "$@" >/run/sdp
+	prints "$kind, TCP" /run/tcp /usr/bin/python3 "$PROG" "$@"
+	prints "$kind" /run/sdp sdp-run -o /usr/bin/python3 "$PROG" "$@"
 	same "$kind" /run/sdp ENETUNREACH
-	in_a timeout 100 env -u LIBSDP_ONLY sdp-run /usr/bin/python3 "$PROG" "$@" >/run/both
+	prints "$kind, rules say both" /run/both \
+		env -u LIBSDP_ONLY sdp-run /usr/bin/python3 "$PROG" "$@"
 	same "$kind, rules say both" /run/both connected
 	ktap_check "$kind: no socket is left" wait_for 20 no_sockets
 	net_down
@@ -59,13 +70,14 @@ on_lo() {
 	dev_up hybrid hybrid || { ktap_skip "a device on lo serves loopback addresses" "no device"; return; }
 	ktap_check "sdpctl makes a device on lo" in_a sdpctl setup lo
 	ktap_check "sdpctl makes a device on lo of another namespace" in_b sdpctl setup lo
-	in_a /usr/bin/python3 "$PROG" lo "$@" >/run/tcp
+	prints "lo, TCP" /run/tcp /usr/bin/python3 "$PROG" lo "$@"
 	before=$(sdp_moved)
-	in_a timeout 200 sdp-run -o /usr/bin/python3 "$PROG" lo "$@" >/run/sdp
+	prints lo /run/sdp sdp-run -o /usr/bin/python3 "$PROG" lo "$@"
 	same "lo" /run/sdp connected
 	# five times 512000, there and back
 	ktap_check "the bytes on lo are SDP's" [ $(($(sdp_moved) - before)) -ge 5120000 ]
-	in_a timeout 200 env -u LIBSDP_ONLY sdp-run /usr/bin/python3 "$PROG" lo "$@" >/run/both
+	prints "lo, rules say both" /run/both \
+		env -u LIBSDP_ONLY sdp-run /usr/bin/python3 "$PROG" lo "$@"
 	same "lo, rules say both" /run/both connected
 	start_bg a sdp-run -o socat TCP4-LISTEN:7500,bind=127.0.0.1,fork PIPE
 	server=$BG_PID
