@@ -41,6 +41,15 @@ arrived() {
 		"$(grep -c accepted "$LISTENER_LOG")"
 }
 
+# closed: no connection is left, and no more segments arrive
+closed() {
+	local was
+
+	was=$(arrived)
+	nap 1
+	no_queue_pairs && [ "$(arrived)" = "$was" ]
+}
+
 # namespace_like_a: a namespace c with the addresses of the net device of host a
 namespace_like_a() {
 	ip netns add c
@@ -159,8 +168,7 @@ for kind in hybrid siw; do
 	none=$(arrived)
 	ktap_is "$kind: the namespace of the device connects" "$(tried a)" connected
 	wait_for 20 accepted 1 || ktap_fail "$kind: the connection is accepted" "$(arrived)"
-	# both ends close it
-	sleep 1
+	ktap_check "$kind: both ends close the connection" wait_for 20 closed
 	was=$(arrived)
 	ktap_check "$kind: which the host of the listener sees, $was" test "$was" != "$none"
 	ktap_is "$kind: the namespace with the same addresses does not" "$(tried c)" ENETUNREACH
