@@ -27,11 +27,13 @@ echo_over() {
 	server=$BG_PID
 	wait_for 20 said listening
 	# shellcheck disable=SC2086 # nothing or words
-	start_bg a timeout -s TERM --preserve-status 4 $1 \
+	start_bg a timeout -s TERM --preserve-status 60 $1 \
 		sdp-echo-static -f 2 -h $SERVER -p "$port"
 	client=$BG_PID
 	wait_for 20 said connected
 	IS_SDP=$(established "$port" && echo yes || echo no)
+	nap 1
+	pkill -TERM -xf "sdp-echo-static -f 2 -h $SERVER -p $port"
 	wait "$client"
 	RC=$?
 	SAID=$(cat "$BG_LOG")
