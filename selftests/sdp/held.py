@@ -548,10 +548,10 @@ def case_sleeping_reader():
         thread = Held(sock.recv, 9)
         thread.start()
         wait("it waits for data", lambda: "wait_woken" in thread.stack())
-        sock.setsockopt(socket.IPPROTO_TCP, USER_TIMEOUT, 1000)
         with contextlib.suppress(BlockingIOError):
             while True:
                 sock.send(bytes(1 << 16), socket.MSG_DONTWAIT)
+        sock.setsockopt(socket.IPPROTO_TCP, USER_TIMEOUT, 1000)
         hold.wait()
         # as long as there is room, a send finds no error
         wait("the end", lambda: error_of(sock.send, bytes(1 << 16), socket.MSG_DONTWAIT)
