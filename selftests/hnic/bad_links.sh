@@ -230,14 +230,16 @@ ktap_check "connections work with a full table" transfer 100000
 same "a full table leaves connections to software" tx_engine_crc_filled
 both max_conns 1024
 
+# has_connection: the NIC has one
+has_connection() { [ "$(in_a cat /sys/class/net/va/hnic/connections)" -gt 0 ]; }
+
 serve
 start_bg a sdp-run xfer -h "$SERVER" -p "$port" -n 60000000 -t 100
-sleep 0.5
+ktap_check "the NIC gets a connection" wait_for 30 has_connection
 in_a ip link set va down
 sleep 0.2
 in_a ip link set va up
-ktap_check "connections stay over down and up" \
-	test "$(in_a cat /sys/class/net/va/hnic/connections)" -gt 0
+ktap_check "connections stay over down and up" has_connection
 ktap_check "the NIC can be deleted under load" in_a ip link del va
 stop_bg "$BG_PID"
 stop_bg "$SERVER_PID"
