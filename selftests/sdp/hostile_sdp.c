@@ -1351,7 +1351,8 @@ void sdp_ring_told(bool told)
 /* ---- what the peer may send: its credits, the length of our receives ---- */
 
 #define ECHOED 8000 /* bytes that come back, as far as they may */
-#define QUIET_MS 500
+#define QUIET_MS 500 /* for what must not come */
+#define SOON_MS 10000 /* for what must come */
 #define PRESSED 1000 /* payload of a message that uses up credits */
 
 /* Credits granted to the peer, and by the peer: numbers of the last message */
@@ -1494,13 +1495,19 @@ static int credit_hear(struct peer *p, uint32_t rcvsz, int timeout_ms)
 	return wrong ? -1 : 1;
 }
 
-/* Until nothing comes any more */
-static bool credit_quiet(struct peer *p, uint32_t rcvsz)
+/*
+ * Until so many messages with payload and answers have come on the connection, and then
+ * nothing comes any more
+ */
+static bool credit_quiet(struct peer *p, uint32_t rcvsz, uint32_t want)
 {
 	int ret;
 
 	do {
-		ret = credit_hear(p, rcvsz, QUIET_MS);
+		ret = credit_hear(p, rcvsz,
+				  payloads + resized < want ?
+					  peer_patience(SOON_MS) :
+					  QUIET_MS);
 	} while (ret > 0);
 	return !ret;
 }
@@ -1536,15 +1543,15 @@ static bool credit_open(struct peer *p, const struct attack *a)
 	for (i = 0; i < ECHOED; i++)
 		msg[BSDH + i] = i * 7;
 	credit_say(p, 0xff, ECHOED);
-	return credit_quiet(p, a->rcvsz);
+	return credit_quiet(p, a->rcvsz, 1);
 }
 
-/* ChRcvBuf, to which there is an answer */
-static bool credit_ask(struct peer *p, const struct attack *a)
+/* ChRcvBuf, to which there may be an answer */
+static bool credit_ask(struct peer *p, const struct attack *a, bool answer)
 {
 	put_be32(msg + BSDH, 65536);
 	credit_say(p, 0x0b, 4);
-	return credit_quiet(p, a->rcvsz);
+	return credit_quiet(p, a->rcvsz, answer ? payloads + resized + 1 : 0);
 }
 
 /* Messages that use up its receives, until it announces new ones */
@@ -1557,7 +1564,10 @@ static bool credit_press(struct peer *p, const struct attack *a)
 		credit_say(p, 0xff, 0);
 		ret = credit_hear(p, a->rcvsz, 20);
 	}
-	return ret >= 0 && credit_quiet(p, a->rcvsz);
+	if (!ret && p->mseq_ack == before)
+		ret = credit_hear(p, a->rcvsz, peer_patience(SOON_MS));
+	return ret >= 0 && p->mseq_ack != before &&
+	       credit_quiet(p, a->rcvsz, 0);
 }
 
 /* Messages that nothing may be said to */
@@ -1567,7 +1577,7 @@ static bool credit_silence(struct peer *p, const struct attack *a)
 	int i;
 
 	for (i = 0; i < 5; i++)
-		if (!credit_ask(p, a) || p->mseq_ack != before)
+		if (!credit_ask(p, a, false) || p->mseq_ack != before)
 			return false;
 	return true;
 }
@@ -1578,9 +1588,9 @@ static bool credit_more(struct peer *p, const struct attack *a)
 	granted += 64;
 	credit_say(p, 0xff, 0);
 	while (got < ECHOED)
-		if (credit_hear(p, a->rcvsz, peer_patience(10000)) != 1)
+		if (credit_hear(p, a->rcvsz, peer_patience(SOON_MS)) != 1)
 			return false;
-	return credit_quiet(p, a->rcvsz);
+	return credit_quiet(p, a->rcvsz, 0);
 }
 
 /* Three credits, then two, one, none: qn are left. Then many. */
@@ -1592,7 +1602,7 @@ static enum peer_end credits(struct peer *p, const struct target_memory *m,
 	(void)m;
 	if (!credit_open(p, a) || payloads != 1)
 		return against("not one message with three credits");
-	if (a->qn < 2 && (!credit_ask(p, a) || resized != 1))
+	if (a->qn < 2 && (!credit_ask(p, a, true) || resized != 1))
 		return against("no answer with two credits");
 	if (a->qn < 1 && !credit_press(p, a))
 		return against("a mistake with one credit");
@@ -1617,7 +1627,7 @@ static enum peer_end credit_by_credit(struct peer *p,
 	for (i = 2; got < ECHOED; i++) {
 		granted = p->mseq_ack + 3;
 		credit_say(p, 0xff, 0);
-		if (!credit_quiet(p, a->rcvsz))
+		if (!credit_quiet(p, a->rcvsz, i))
 			return END_NO_FRAME;
 		if (payloads != i)
 			return against("not one message for a credit");
@@ -1660,7 +1670,7 @@ static enum peer_end one_too_many(struct peer *p, const struct target_memory *m,
 		put_be32(msg + BSDH, 65536);
 		credit_say(p, 0x0b, 4);
 		while (resized == before)
-			if (credit_hear(p, RCVSZ, peer_patience(10000)) != 1)
+			if (credit_hear(p, RCVSZ, peer_patience(SOON_MS)) != 1)
 				return against("no answer to ChRcvBuf");
 	} while ((int)(told - p->mseq) >= 2);
 	printf("# %u messages, then with %d credits\n", sent,
