@@ -233,6 +233,7 @@ static void strike(struct peer *p, const struct attack *a,
 
 	if (before == -2)
 		before = attack_counter(counter);
+	p->refusal = a->ends[0] >> 24 == E_TERM(0, 0, 0) >> 24;
 	end = a->run(p, m, a);
 	if (end == END_NONE && a->ends[0] == E_ALIVE) {
 		ok = echoes(p);

@@ -97,6 +97,7 @@ struct peer {
 	bool hasty; /* after the Reply the first FPDU is not waited for */
 	bool short_hello; /* private data have no room for the long one */
 	bool has_imm; /* a program can send and receive immediate data */
+	bool refusal; /* the device has to refuse a request */
 	int fd;
 	bool crc;
 	/* markers, 0 for none; places count from the start of full operation */

@@ -19,7 +19,7 @@
 #define SENDS 64
 #define RECVS 128
 #define WAIT_MS 20000
-#define ANSWER_MS 2000 /* for an answer after the end */
+#define ANSWER_MS 2000 /* for an answer after the end, which need not come */
 #define RECV_ID 0x10000 /* wr_id of a receive, its number added */
 #define HEAD 18 /* of an untagged ULPDU */
 #define MRS 16
@@ -618,7 +618,7 @@ static enum peer_end verbs_wait_end(struct peer *p, int timeout_ms)
 		return END_NONE;
 	/* the message of the connection manager may overtake the answer of the device */
 	if (v->ib)
-		wait_until(p, has_answers, ANSWER_MS);
+		wait_until(p, has_answers, p->refusal ? timeout_ms : ANSWER_MS);
 	progress(p);
 	return v->refused || v->fatal ? END_TERMINATE : END_FIN;
 }
