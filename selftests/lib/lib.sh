@@ -483,6 +483,24 @@ ping_all() {
 	[ "$rc" -eq 0 ] && [ "$seen" -eq "$n" ]
 }
 
+# sdp_echoes ADDRESS PORT: a client of sdp-echo in a gets right echoes, for a second
+sdp_echoes() {
+	local client
+
+	start_bg a sdp-echo -h "$1" -p "$2"
+	client=$BG_PID
+	if ! wait_for 20 said connected; then
+		cat "$BG_LOG"
+		stop_bg "$client"
+		return 1
+	fi
+	nap 1
+	kill -TERM "$(pgrep -x sdp-echo -P "$client" || echo "$client")"
+	wait "$client" || return
+	cat "$BG_LOG"
+	grep -q ' [1-9][0-9]* echoes' "$BG_LOG"
+}
+
 # sdp_counter a|b NAME: one of what sdpstat -s shows
 sdp_counter() { "in_$1" sdpstat -s -z | awk -v name="$2" '$1 == name { print $2 }'; }
 
