@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# vm: timeout=1500
+# vm: timeout=900
 #
 # Corner cases of stream sockets, one after the other over TCP and over SDP,
 # with both kinds of link, over a plain device and over one with engines: SDP

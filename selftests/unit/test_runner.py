@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """Failures that the VM runner recognises; the cache; a demo that fails"""
+import contextlib
 import glob
+import io
 import json
 import os
 import re
@@ -9,6 +11,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
+import types
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../vm"))
@@ -94,6 +98,81 @@ def excerpt(lines, status):
     result = vm.Result("test")
     result.lines, result.status = list(lines), status
     return result.excerpt()
+
+
+class Hung(vm.Guest):
+    """A guest whose tests hang, all until their limit"""
+
+    def __init__(self, end):  # pylint: disable=super-init-not-called
+        self.args = types.SimpleNamespace(end=end, factor=4)
+        self.socks = {"control": types.SimpleNamespace(sendall=lambda line: None)}
+        self.console = types.SimpleNamespace(take=lambda: [])
+        self.said = ["ok 1 - a", "@@end test timeout"]
+
+    def answer(self, deadline):
+        return self.said.pop(0)
+
+    def processor(self):
+        return 0.0
+
+    def spin(self, seconds):
+        pass
+
+
+def hung(timeout, left):
+    """A test that hangs, and has this time limit, so many seconds before no test begins"""
+    guest = Hung(time.monotonic() + left if left is not None else 0)
+    result = guest.run({"name": "test", "timeout": timeout, "path": "/test"}, lambda line: None)
+    result.count()
+    return result.failed, result.skipped
+
+
+class Lanes(vm.Runner):
+    """Runs nothing; a test that is run again ends like this"""
+
+    def __init__(self, folder, cut):
+        args = types.SimpleNamespace(tests=[{"name": "test"}], budget=1, out=folder,
+                                     command=None, verbose=0)
+        super().__init__(args)
+        self.cut = cut
+
+    def show(self, res):
+        pass
+
+    def lane(self, number):
+        result = vm.Result("test")
+        result.lines = ["ok 1 - a"]
+        result.status, result.cut = ("timeout", True) if self.cut else (0, False)
+        self.done(result)
+
+
+def again(folder, cut):
+    """A test that has failed is run again, and then passes or is stopped"""
+    runner = Lanes(folder, cut)
+    first = vm.Result("test")
+    first.lines, first.status = ["ok 1 - a"], "timeout"
+    runner.done(first)
+    runner.again()
+    return [r is first for r in runner.results], runner.flaky
+
+
+def hangs(folder):
+    """Tests that hang, and the end of the run's time"""
+    tests = vm.find_tests(os.path.join(HERE, ".."), [], (False,), False, 1)
+    longest = max(test["timeout"] for test in tests)
+    with open(os.path.join(HERE, "../../.ci/run"), encoding="utf-8") as file:
+        budget = int(re.search(r"^check check 6\.1 (\d+)$", file.read(), re.M)[1])
+    return [
+        ("a test that hangs has failed", hung(120, None) == (1, 0)),
+        ("and so has one that had more than half of its limit", hung(600, 1800) == (1, 0)),
+        ("one that the end of the run stops before that is skipped", hung(600, 600) == (0, 1)),
+        ("CI sees any test hang that begins in the first two minutes",
+         hung(longest, budget - 120) == (1, 0)),
+        ("one that passes when it is run again is flaky", again(folder, False) ==
+         ([False], ["test"])),
+        ("one that is stopped when it is run again has failed", again(folder, True) ==
+         ([True], [])),
+    ]
 
 
 def sources():
@@ -258,6 +337,8 @@ def main():
              excerpt(many, "timeout") == many[:2] + many[-30:]),
             ("an end without a verdict is shown", excerpt(many[2:], 1) == many[-30:]),
         ]
+        with contextlib.redirect_stdout(io.StringIO()):
+            checks += hangs(folder)
         empty, kept = clean_cache(folder)
         checks += [("clean-cache removes all kinds of entries", empty),
                    ("the entries of make mutate are one kind", "mutate" in cache_kinds()),
