@@ -26,6 +26,10 @@ eval "$vars"
 cd "$top" || exit 1
 mkdir -p "$build"
 
+for f in checkpatch.pl kernel-doc; do
+	[ -s "$K_SRC/scripts/$f" ] || die "no $K_SRC/scripts/$f, or it is empty: remove ${K_SRC%/src}"
+done
+
 # files PATTERN...: files of the project (tracked, or new and not ignored)
 files() { git ls-files -co --exclude-standard -- "$@" | while read -r f; do [ ! -f "$f" ] || echo "$f"; done; }
 
@@ -41,6 +45,17 @@ verdict() {
 		echo "lint: $1: ok"
 	fi
 }
+
+# findings COMMAND...: prints what it says, or that it failed without a word
+findings() {
+	local out rc
+	out=$("$@" 2>&1)
+	rc=$?
+	[ $rc -eq 0 ] || [ -n "$out" ] || out="$1: exit status $rc"
+	[ -z "$out" ] || echo "$out"
+}
+
+[ -n "$(files Kbuild)" ] || die "git does not list the files of $top"
 
 # Code of modules below selftests/, not of programs
 mapfile -t test_modules < <(echo 'selftests/lib/ktest.[ch]'
@@ -58,10 +73,14 @@ mapfile -t shell < <(files | while read -r f; do
 done)
 mapfile -t python < <(files '*.py' examples/filters/fs-run)
 
-# on_all COMMAND...: it gets the files of stdin as arguments, a few at a time, on all processors
+# on_all COMMAND...: it gets the files of stdin as arguments, a few at a time, on all
+# processors. An exit status above 1, which is that of findings, is a finding itself.
 on_all() {
 	# shellcheck disable=SC2016 # for the inner shell
-	xargs -r -d '\n' -n 8 -P "$(nproc)" sh -c 'out=$("$@"); [ -z "$out" ] || echo "$out"' sh "$@"
+	xargs -r -d '\n' -n 8 -P "$(nproc)" sh -c 'out=$("$@"); rc=$?
+		[ -z "$out" ] || echo "$out"
+		[ $rc -le 1 ] || echo "error: $*: exit status $rc"' sh "$@" ||
+		echo "error: $*: exit status $? of xargs"
 }
 
 checkpatch() {
@@ -108,29 +127,29 @@ grep -E '(warning|error):|^ERROR|^WARNING' "$build/lint.log" |
 	sed "s|$build/lint/6.1/src/||g" | verdict "sparse and W=1"
 
 for layers in drivers/*/LAYERS lib/*/LAYERS; do
-	"$here/check-layers.sh" -s "$build/lint/6.1/src/${layers%/LAYERS}" "$layers" 2>&1
+	findings "$here/check-layers.sh" -s "$build/lint/6.1/src/${layers%/LAYERS}" "$layers"
 done | verdict "layers"
 
 printf '%s\n' "${user_c[@]}" | on_all clang-format --dry-run -Werror 2>&1 |
 	grep -E 'error:|warning:' | verdict "clang-format, user space"
 
-"$here/check-docs.sh" 2>&1 | verdict "documentation"
+findings "$here/check-docs.sh" | verdict "documentation"
 { "$here/htmldocs.sh" "$build" 2>&1 >/dev/null || echo "scripts/htmldocs.sh fails"; } |
 	verdict "documentation, HTML"
 
-"$here/check-prose.py" 2>&1 | verdict "prose"
+findings "$here/check-prose.py" | verdict "prose"
 # The messages of the commits that follow BASE, or this one: the style of those before varies
 base=${BASE:-9c2d29597cfef126fac0564b0e66a5a7cc75bd6f}
 if [ "$(git rev-parse --is-shallow-repository)" = true ] && ! git cat-file -e "$base" 2>/dev/null; then
 	echo "lint: commit messages: not checked, because this shallow clone lacks commit $base"
 else
-	"$here/check-prose.py" -c "$base..HEAD" 2>&1 | verdict "commit messages"
+	findings "$here/check-prose.py" -c "$base..HEAD" | verdict "commit messages"
 fi
 
 printf '%s\n' "${shell[@]}" | on_all shellcheck -f gcc | verdict "shellcheck"
 
 for f in "${python[@]}"; do
-	/usr/bin/python3 - "$f" <<-'END'
+	/usr/bin/python3 - "$f" <<-'END' || echo "$f: not checked"
 	import ast, sys
 	try:
 	    ast.parse(open(sys.argv[1]).read(), sys.argv[1])

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Failures that the VM runner recognises; the cache; a demo that fails"""
+"""Failures that the VM runner recognises, and CI and lint; the cache; a demo that fails"""
 import contextlib
 import glob
 import io
@@ -310,6 +310,70 @@ def demos(folder):
     return checks
 
 
+# Of the targets that CI makes; a test may give other lines for one
+MAKES = {"deps": "", "lint": "echo 'lint: prose: ok'; echo 'lint: ok'",
+         "check": "echo 5 0 0 >build/6.1/check.sum",
+         "check-more": "echo 2 0 0 >build/6.1/check.sum"}
+
+
+def ci_run(folder, end=5100, **makes):
+    """CI, without all that it builds itself; exit status, what it says, its seconds"""
+    top = os.path.join(folder, "ci")
+    programs = {"bin/make": "".join(f"[ $1 != {goal} ] || {{ :; {lines}\n}}\n" for goal, lines in
+                                    {**MAKES, **makes}.items()),
+                "scripts/kernel.sh": "exit 1\n"}
+    with open(os.path.join(HERE, "../../.ci/run"), encoding="utf-8") as file:
+        programs[".ci/run"] = re.sub("^end=.*", f"end={end}", file.read(), flags=re.M)
+    for name, text in programs.items():
+        os.makedirs(os.path.dirname(os.path.join(top, name)), exist_ok=True)
+        with open(os.path.join(top, name), "w", encoding="utf-8") as file:
+            file.write(text if text.startswith("#!") else "#!/bin/bash\n" + text)
+        os.chmod(os.path.join(top, name), 0o755)
+    os.makedirs(os.path.join(top, "build/6.1"))
+    env = {**os.environ, "PATH": f"{top}/bin:{os.environ['PATH']}", "CI_BUDGET": "800"}
+    begin = time.monotonic()
+    res = subprocess.run([os.path.join(top, ".ci/run")], env=env, text=True, check=False,
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    shutil.rmtree(top)
+    return res.returncode, res.stdout, time.monotonic() - begin
+
+
+def ci_lint(folder):
+    ok = "echo 'lint: checkpatch, kernel: ok'"
+    rc, said, _ = ci_run(folder)
+    checks = [("CI is content with targets that succeed", rc == 0 and "8 passed, 0 failed" in said)]
+    for what, lines in (("fails after a check without findings", f"{ok}; exit 2"),
+                        ("is killed", f"{ok}; kill -9 $$"), ("says nothing", ":"),
+                        ("has findings", "echo 'lint: prose: 3 lines of findings'; exit 1")):
+        rc, said, _ = ci_run(folder, lint=lines)
+        checks.append((f"lint that {what} is a failure of CI", rc == 1 and ", 1 failed, " in said))
+    return checks
+
+
+def lint_says(command, function):
+    """Output of a function of lint for a command"""
+    with open(os.path.join(HERE, "../../scripts/lint.sh"), encoding="utf-8") as file:
+        body = re.search(rf"^{function}\(\) {{$.*?^}}$", file.read(), re.M | re.S)
+    text = f"{body[0] if body else ''}\nprintf '%s\\n' a b | {function} {command}"
+    return subprocess.run(["bash", "-c", text], stdout=subprocess.PIPE, text=True,
+                          stderr=subprocess.DEVNULL, check=False).stdout
+
+
+def lint():
+    checks = []
+    for function in "on_all", "findings":
+        checks += [
+            (f"{function} of lint: a program without findings", not lint_says("true", function)),
+            (f"{function} of lint: one with findings",
+             lint_says("sh -c 'echo a:1: bad; exit 1'", function) == "a:1: bad\n"),
+            (f"{function} of lint: one that is killed is a finding",
+             "exit status 137" in lint_says("sh -c 'kill -9 $$'", function)),
+            (f"{function} of lint: so is one that is not there",
+             bool(lint_says("no-such-program", function))),
+        ]
+    return checks
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         checks = [(f"a report: {line}", len(blocks(folder, line)) == 1) for line in REPORTS]
@@ -344,7 +408,7 @@ def main():
                    ("the entries of make mutate are one kind", "mutate" in cache_kinds()),
                    ("no other script writes to the cache itself", not cache_strangers()),
                    ("clean-cache leaves what is not its own", kept)]
-        checks += two_make_one(folder) + demos(folder)
+        checks += two_make_one(folder) + demos(folder) + ci_lint(folder) + lint()
     print(f"TAP version 13\n1..{len(checks)}")
     for number, (what, good) in enumerate(checks, 1):
         what = what.replace("#", "")  # not to be taken for a directive itself
