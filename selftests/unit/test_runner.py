@@ -350,6 +350,30 @@ def ci_lint(folder):
     return checks
 
 
+def ci_more(folder):
+    """The long tests, which may end without a sum"""
+    checks = []
+    for what, lines in (("does not begin", "echo 'make: *** [Makefile:1: deps] Error 1'; exit 2"),
+                        ("fails in a script", "echo 'check.sh: line 3: no such command'; exit 1"),
+                        ("is killed", "kill -9 $$")):
+        rc, said, _ = ci_run(folder, **{"check-more": lines})
+        checks.append((f"make check-more that {what} is a failure of CI",
+                       rc == 1 and ", 1 failed, " in said))
+    # in the background, as a virtual machine behind its runner
+    hang = "sleep 60 & echo sleeps $!; wait"
+    rc, said, seconds = ci_run(folder, 6, **{"check-more": hang})
+    pid = re.search(r"^sleeps (\d+)$", said, re.M)
+    rc2, said2, _ = ci_run(folder, 6, **{"check-more": "echo 'FAIL  host/demo'; " + hang})
+    return checks + [
+        ("make check-more that has no time to end is left out",
+         rc == 0 and "left out: make check-more: not done" in said),
+        ("and ends then, with all that it has started",
+         seconds < 50 and pid and not os.path.exists(f"/proc/{pid[1]}")),
+        ("but if a test has failed before, that is a failure",
+         rc2 == 1 and ", 1 failed, " in said2 and "FAIL  host/demo" in said2),
+    ]
+
+
 def lint_says(command, function):
     """Output of a function of lint for a command"""
     with open(os.path.join(HERE, "../../scripts/lint.sh"), encoding="utf-8") as file:
@@ -409,6 +433,7 @@ def main():
                    ("no other script writes to the cache itself", not cache_strangers()),
                    ("clean-cache leaves what is not its own", kept)]
         checks += two_make_one(folder) + demos(folder) + ci_lint(folder) + lint()
+        checks += ci_more(folder)
     print(f"TAP version 13\n1..{len(checks)}")
     for number, (what, good) in enumerate(checks, 1):
         what = what.replace("#", "")  # not to be taken for a directive itself
