@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 import types
@@ -374,11 +375,53 @@ def ci_more(folder):
     ]
 
 
+def function_of(name, path):
+    """The text of a function of a script"""
+    with open(os.path.join(HERE, "../..", path), encoding="utf-8") as file:
+        found = re.search(rf"^{name}\(\) {{$.*?^}}$", file.read(), re.M | re.S)
+    return found[0] if found else ""
+
+
+SOURCE = {"scripts/checkpatch.pl": 40, "scripts/kernel-doc": 9000, "scripts/spelling.txt": 10,
+          "drivers/infiniband/sw/siw/siw.h": 10}
+
+
+def unpacked(folder, before="", length=None, **sizes):
+    """Does kernel.sh take a source with files of these sizes, cut to length bytes?"""
+    work = os.path.join(folder, "source")
+    os.makedirs(work)
+    name = os.path.join(work, "linux.tar.xz")
+    with tarfile.open(name, "w:xz") as tar:
+        for path, size in {**SOURCE, **sizes}.items():
+            info = tarfile.TarInfo(f"linux/{path}")
+            info.size = size
+            tar.addfile(info, io.BytesIO(os.urandom(size)))
+    os.truncate(name, length or os.path.getsize(name))
+    body = function_of("unpack_source", "scripts/kernel.sh")
+    text = f"set -eo pipefail; {body}\n{before}\nunpack_source {name}"
+    res = subprocess.run(["bash", "-c", text], cwd=work, capture_output=True, check=False)
+    shutil.rmtree(work)
+    return res.returncode == 0
+
+
+def sources_of_kernels(folder):
+    """Sources that may become an entry of the cache"""
+    return [
+        ("a source without files that other kernels have is taken", unpacked(folder)),
+        ("one that does not fit on the disk is refused",
+         not unpacked(folder, "trap '' XFSZ; ulimit -f 4")),
+        ("so is one that is cut", not unpacked(folder, length=9000)),
+        ("so is one whose checkpatch.pl is empty",
+         not unpacked(folder, **{"scripts/checkpatch.pl": 0})),
+        ("so is one whose kernel-doc is empty",
+         not unpacked(folder, **{"scripts/kernel-doc": 0})),
+    ]
+
+
 def lint_says(command, function):
     """Output of a function of lint for a command"""
-    with open(os.path.join(HERE, "../../scripts/lint.sh"), encoding="utf-8") as file:
-        body = re.search(rf"^{function}\(\) {{$.*?^}}$", file.read(), re.M | re.S)
-    text = f"{body[0] if body else ''}\nprintf '%s\\n' a b | {function} {command}"
+    body = function_of(function, "scripts/lint.sh")
+    text = f"{body}\nprintf '%s\\n' a b | {function} {command}"
     return subprocess.run(["bash", "-c", text], stdout=subprocess.PIPE, text=True,
                           stderr=subprocess.DEVNULL, check=False).stdout
 
@@ -433,7 +476,7 @@ def main():
                    ("no other script writes to the cache itself", not cache_strangers()),
                    ("clean-cache leaves what is not its own", kept)]
         checks += two_make_one(folder) + demos(folder) + ci_lint(folder) + lint()
-        checks += ci_more(folder)
+        checks += ci_more(folder) + sources_of_kernels(folder)
     print(f"TAP version 13\n1..{len(checks)}")
     for number, (what, good) in enumerate(checks, 1):
         what = what.replace("#", "")  # not to be taken for a directive itself
