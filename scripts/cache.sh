@@ -19,6 +19,14 @@ cache_key() { printf '%s\0' "$@" | sha256sum | cut -c1-16; }
 # tree_key FILE...: hash of names and contents
 tree_key() { sha256sum "$@" | sha256sum | cut -c1-16; }
 
+# source_version TARBALL: of a kernel's source, for a key: that of the package that it is
+# from, or else its hash, up to a blank
+source_version() {
+	[ "$1" != /usr/src/linux-source-6.1.tar.xz ] ||
+		! dpkg-query -W -f '${Version}' linux-source-6.1 2>/dev/null || return 0
+	sha256sum "$1"
+}
+
 # cache_has ENTRY
 cache_has() { [ -e "$SDP_CACHE/$1/.complete" ]; }
 

@@ -75,7 +75,7 @@ keep_for_modules() {
 }
 
 key=$(cache_key "$recipe" "$(cat "${config[@]}" | grep '^CONFIG')" "$(gcc -dumpfullversion)" \
-	"$(dpkg-query -W -f '${Version}' linux-source-6.1 2>/dev/null || sha256sum "$src")")
+	"$(source_version "$src")")
 if [ -n "$check" ]; then
 	cache_has "kernel/$name-$key"
 	exit

@@ -42,7 +42,6 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/apt.sh"
 
 max_age=${KERNEL_MAX_AGE:-14}
-debug_tar=${DEBUG_SOURCE:-/usr/src/linux-source-6.1.tar.xz}
 
 # recipe NAME: a number that changes with the content of an entry
 recipe() {
@@ -277,12 +276,13 @@ tree_of() {
 	rm -rf source
 }
 
-debug_source() { unpack_source "$debug_tar"; }
-
-# Of the kernels that are built here
-need_debug_source() {
-	[ -e "$debug_tar" ] ||
-		die "KERNEL=$1 is built from $debug_tar: it needs linux-source-6.1, which only Debian 12 has"
+# built_from NAME TARBALL: parts of the source of a kernel that is built here, in CACHED
+built_from() {
+	local version
+	[ -e "$2" ] ||
+		die "KERNEL=$1 is built from $2: it needs linux-source-6.1, which only Debian 12 has"
+	version=$(source_version "$2")
+	cache_make "ksrc/6.1-${version%% *}" unpack_source "$2"
 }
 
 # ---------------------------------------------------------------------- main
@@ -398,8 +398,7 @@ debug | kcsan)
 	if [ -n "$cached_only" ]; then
 		"$here/debug-kernel.sh" --check "$1" || exit 1
 	fi
-	need_debug_source "$1"
-	cache_make "ksrc/6.1-$(dpkg-query -W -f '${Version}' linux-source-6.1)" debug_source
+	built_from "$1" "${DEBUG_SOURCE:-/usr/src/linux-source-6.1.tar.xz}"
 	src=$CACHED/src
 	CACHED=$("$here/debug-kernel.sh" "$1")
 	show "$1" "$src"
@@ -408,8 +407,7 @@ uml)
 	if [ -n "$cached_only" ]; then
 		"$here/../selftests/native/uml-kernel.sh" --check || exit 1
 	fi
-	need_debug_source "$1"
-	cache_make "ksrc/6.1-$(dpkg-query -W -f '${Version}' linux-source-6.1)" debug_source
+	built_from "$1" "${UML_SOURCE:-/usr/src/linux-source-6.1.tar.xz}"
 	src=$CACHED/src
 	CACHED=$("$here/../selftests/native/uml-kernel.sh")
 	show uml "$src" um

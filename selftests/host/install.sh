@@ -144,7 +144,7 @@ check "an unknown KERNEL= is refused" refuses 'there is no kernel "5.4"' \
 for name in debug kcsan uml; do
 	check "KERNEL=$name without the kernel's source is refused" refuses \
 		"KERNEL=$name .*needs linux-source-6.1, which only Debian 12 has" \
-		env DEBUG_SOURCE=/nowhere scripts/kernel.sh $name
+		env DEBUG_SOURCE=/nowhere UML_SOURCE=/nowhere scripts/kernel.sh $name
 done
 check "an unknown name in TESTS= is refused" refuses "no test sdp/nothing: there are sdp/" \
 	make check TESTS=sdp/nothing

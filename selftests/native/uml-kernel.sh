@@ -55,8 +55,7 @@ keep_for_modules() {
 }
 
 key=$(cache_key "$recipe" "$(grep '^CONFIG' "$config")" "$(cat "$xstate")" \
-	"$(gcc -dumpfullversion)" \
-	"$(dpkg-query -W -f '${Version}' linux-source-6.1 2>/dev/null || sha256sum "$src")")
+	"$(gcc -dumpfullversion)" "$(source_version "$src")")
 [ -e "$src" ] || die "no $src: it needs linux-source-6.1, which only Debian 12 has"
 if [ "${1:-}" = --check ]; then
 	cache_has "kernel/uml-$key"

@@ -418,6 +418,68 @@ def sources_of_kernels(folder):
     ]
 
 
+def program(path, text):
+    """A script for bash"""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f"#!/bin/bash\n{text}\n")
+    os.chmod(path, 0o755)
+
+
+def entries_of(folder, name, number):
+    """The entries that kernel.sh wants to make from a tarball, which is none"""
+    cache = os.path.join(folder, f"entries-{name}-{number}")
+    program(os.path.join(cache, "bin/dpkg-query"), "echo 6.1.0-1")
+    tarball = os.path.join(cache, "tarball")
+    with open(tarball, "w", encoding="ascii") as file:
+        print(number, file=file)
+    env = {**os.environ, "PATH": f"{cache}/bin:{os.environ['PATH']}", "SDP_CACHE": cache,
+           "DEBUG_SOURCE": tarball, "UML_SOURCE": tarball}
+    subprocess.run([os.path.join(HERE, "../../scripts/kernel.sh"), name], env=env,
+                   capture_output=True, check=False)
+    return set(os.listdir(os.path.join(cache, "log")))
+
+
+def version_of(folder, tarball):
+    """Words that stand for it in a key"""
+    program(os.path.join(folder, "bin/dpkg-query"), "echo 6.1.0-1")
+    text = f". {HERE}/../../scripts/cache.sh; source_version {tarball}"
+    env = {**os.environ, "PATH": f"{folder}/bin:{os.environ['PATH']}"}
+    return subprocess.run(["bash", "-ec", text], stdout=subprocess.PIPE, text=True, env=env,
+                          check=False).stdout
+
+
+def guest_of(folder, size):
+    """The entry of the guest's programs, if busybox has this size"""
+    busybox = os.path.join(folder, "bin/busybox")
+    program(busybox, "#" * size)
+    os.utime(busybox, (0, 0))
+    text = f"""
+        . {HERE}/../../scripts/cache.sh
+        cache_make() {{ echo $1; CACHED=/nowhere; }}
+        . {HERE}/../vm/image.sh
+        userland"""
+    env = {**os.environ, "PATH": f"{folder}/bin:{os.environ['PATH']}"}
+    return subprocess.run(["bash", "-ec", text], stdout=subprocess.PIPE, text=True, env=env,
+                          stderr=subprocess.DEVNULL, check=False).stdout
+
+
+def keys(folder):
+    """Entries of the cache are new if their inputs are"""
+    checks = []
+    for name in "debug", "uml":
+        one, other = entries_of(folder, name, 1), entries_of(folder, name, 2)
+        checks += [(f"a {name} kernel of another source is another entry",
+                    len(one) == len(other) == 2 and not one & other)]
+    return checks + [
+        ("the package's source has its version",
+         version_of(folder, "/usr/src/linux-source-6.1.tar.xz") == "6.1.0-1\n"),
+        ("any other file has its hash", re.match("[0-9a-f]{64}  ", version_of(folder, __file__))),
+        ("the guest of another busybox is another entry",
+         len({guest_of(folder, size).splitlines()[-1] for size in (1, 1, 2)}) == 2),
+    ]
+
+
 def lint_says(command, function):
     """Output of a function of lint for a command"""
     body = function_of(function, "scripts/lint.sh")
@@ -476,7 +538,7 @@ def main():
                    ("no other script writes to the cache itself", not cache_strangers()),
                    ("clean-cache leaves what is not its own", kept)]
         checks += two_make_one(folder) + demos(folder) + ci_lint(folder) + lint()
-        checks += ci_more(folder) + sources_of_kernels(folder)
+        checks += ci_more(folder) + sources_of_kernels(folder) + keys(folder)
     print(f"TAP version 13\n1..{len(checks)}")
     for number, (what, good) in enumerate(checks, 1):
         what = what.replace("#", "")  # not to be taken for a directive itself

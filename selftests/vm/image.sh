@@ -257,15 +257,16 @@ make_userland() {
 
 # userland PROGRAM...: the cached archive, in USERLAND
 userland() {
-	local p list=() packages
+	local p list packages
 	cache_make "packages/$(cache_key "${GUEST_PACKAGES[*]}" "${PACKAGE_PROGRAMS[*]}" \
 		"$(declare -f make_packages unpack)" "$(dpkg-query -W libc6)")" make_packages
 	[ -n "$CACHED" ] || exit 1
 	packages=$CACHED
+	list=("$(command -v busybox || true)")
 	for p in "${GUEST_PROGRAMS[@]}" "$@"; do
 		list+=("$(PATH=/usr/sbin:/usr/bin:/sbin:/bin command -v "$p" || true)")
 	done
-	cache_make "guest/$(cache_key "$packages" "$(stat -L -c '%n %s %Y' "${list[@]}" busybox 2>/dev/null)" \
+	cache_make "guest/$(cache_key "$packages" "$(stat -L -c '%n %s %Y' "${list[@]}" 2>/dev/null)" \
 		"$(cat "${BASH_SOURCE[0]}")" "$(dpkg-query -W libc6 librdmacm1 ibverbs-providers)")" \
 		make_userland "$packages" "${GUEST_PROGRAMS[@]}" "$@"
 	[ -n "$CACHED" ] || exit 1
