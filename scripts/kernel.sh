@@ -61,9 +61,12 @@ apt_machine() {
 
 # apt_suites NAME SUITE...: private apt state for these suites; options for
 # apt-get/apt-cache are left in APT.  Kernels come from the first suite, which
-# as a backports suite would rank below the others.
+# as a backports suite would rank below the others.  This process has the state alone until
+# its end, as entries of several kinds are made with it.
 apt_suites() {
-	local dir=$SDP_CACHE/apt/$1 backports=$2 suite uri
+	local dir=$SDP_CACHE/apt/$1 backports=$2 suite uri lock
+	exec {lock}>"$SDP_CACHE/lock/apt_$1"
+	flock "$lock"
 	shift
 	uri=$(debian_uri)
 	mkdir -p "$dir"/{lists/partial,cache/archives/partial,etc}

@@ -480,6 +480,21 @@ def keys(folder):
     ]
 
 
+def two_apts(folder):
+    """Entries of two kinds are made at once, with packages of the same suites"""
+    program(os.path.join(folder, "bin/apt-get"), "echo begin; sleep 0.3; echo end")
+    os.makedirs(os.path.join(folder, "lock"))
+    log = os.path.join(folder, "apt.log")
+    text = f"debian_uri() {{ echo x; }}\n{function_of('apt_suites', 'scripts/kernel.sh')}\n" + \
+        f"apt_suites 7 a b >>{log}; apt-get download >>{log}"
+    env = {**os.environ, "PATH": f"{folder}/bin:{os.environ['PATH']}", "SDP_CACHE": folder}
+    both = [subprocess.Popen(["bash", "-ec", text], env=env) for _ in range(2)]
+    failed = [maker.wait() for maker in both]
+    with open(log, encoding="ascii") as file:
+        return [("one takes packages after the other",
+                 failed == [0, 0] and file.read() == "begin\nend\n" * 4)]
+
+
 def lint_says(command, function):
     """Output of a function of lint for a command"""
     body = function_of(function, "scripts/lint.sh")
@@ -539,6 +554,7 @@ def main():
                    ("clean-cache leaves what is not its own", kept)]
         checks += two_make_one(folder) + demos(folder) + ci_lint(folder) + lint()
         checks += ci_more(folder) + sources_of_kernels(folder) + keys(folder)
+        checks += two_apts(folder)
     print(f"TAP version 13\n1..{len(checks)}")
     for number, (what, good) in enumerate(checks, 1):
         what = what.replace("#", "")  # not to be taken for a directive itself
