@@ -63,6 +63,20 @@ refused() {
 	[ $? -eq 2 ] && grep "PART=$1: a part of the tests is" "$WORK/said"
 }
 
+# built FILE: modules that are there after 20 seconds, with the lock of a build until then
+built() {
+	mkdir -p "$WORK/build/6.1"
+	(
+		flock 9
+		echo locked >"$1"
+		sleep 20
+		cp -r "$build/6.1/modules" "$WORK/build/6.1/"
+	) 9>"$WORK/build/6.1/lock" &
+	until [ -s "$1" ]; do
+		sleep 0.1
+	done
+}
+
 # a process that takes a while to give its memory back, and is no child of the shell
 cat >"$WORK/ended" <<'END'
 . /selftests/lib/lib.sh
@@ -92,6 +106,8 @@ check "the status of a command is returned" guest 7 -c 'exit 7'
 check "a successful test passes" guest 0 -n -c 'echo it is there >$OUT/file'
 check "the file of a successful test is kept" grep -rqx "it is there" "$out/files"
 check "processes that a test ended are gone" guest 0 -n -f "$WORK/ended:/ended" -c 'bash /ended'
+built "$WORK/locked"
+check "modules that another run builds are awaited" guest 0 -n -b "$WORK/build" -c 'modprobe sdp'
 check "a program that is given by its path is refused" guest 2 -n -p /bin/true -c true
 check "a program that is not there is refused" guest 2 -n -p no-such-program -c true
 check "a guest that dies is a failure" guest 99 -n -c 'echo c >/proc/sysrq-trigger; sleep 600'

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Failures that the VM runner recognises, and CI and lint; the cache; a demo that fails"""
 import contextlib
+import fcntl
 import glob
 import io
 import json
@@ -480,6 +481,28 @@ def keys(folder):
     ]
 
 
+def two_runs(folder):
+    """The second one finds that the first has its directory"""
+    out = os.path.join(folder, "out")
+    os.makedirs(out)
+    with open(os.path.join(out, "console.log"), "w", encoding="ascii") as file:
+        print("of the first", file=file)
+    runner = [os.path.join(HERE, "../vm/run.sh"), "-k", "no-such-kernel", "-n", "-c", "true"]
+    with open(f"{out}.lock", "w", encoding="ascii") as lock:
+        print("4711", file=lock, flush=True)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        second, other = (subprocess.run(runner + ["-o", where], text=True, capture_output=True,
+                                        check=False) for where in (out, f"{out}-2"))
+    third = subprocess.run(runner + ["-o", out], text=True, capture_output=True, check=False)
+    return [
+        ("a run into the directory of another is refused, with its process and a way out",
+         second.returncode == 2 and "process 4711 " in second.stderr and "-o DIR" in second.stderr),
+        ("the other keeps its logs", os.listdir(out) == ["console.log"]),
+        ("a run into another directory is not refused", "no kernel" in other.stderr),
+        ("nor is one after the other's end", "no kernel" in third.stderr),
+    ]
+
+
 def two_apts(folder):
     """Entries of two kinds are made at once, with packages of the same suites"""
     program(os.path.join(folder, "bin/apt-get"), "echo begin; sleep 0.3; echo end")
@@ -554,7 +577,7 @@ def main():
                    ("clean-cache leaves what is not its own", kept)]
         checks += two_make_one(folder) + demos(folder) + ci_lint(folder) + lint()
         checks += ci_more(folder) + sources_of_kernels(folder) + keys(folder)
-        checks += two_apts(folder)
+        checks += two_runs(folder) + two_apts(folder)
     print(f"TAP version 13\n1..{len(checks)}")
     for number, (what, good) in enumerate(checks, 1):
         what = what.replace("#", "")  # not to be taken for a directive itself

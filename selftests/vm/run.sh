@@ -111,6 +111,17 @@ PYTHONPATH=$here /usr/bin/python3 -B -c 'if True:
 mkdir -p "$build"
 build=$(cd "$build" && pwd)
 out=$(realpath -m "${out:-$build/$kernel/run}")
+# It is emptied below; a shell does without
+if [ -z "$shell" ]; then
+	mkdir -p "$(dirname "$out")"
+	exec {own}>>"$out.lock"
+	# one that was ended may need a moment
+	if ! flock -w 3 "$own"; then
+		echo "run.sh: process $(cat "$out.lock") writes to $out: wait for its end, or name another directory by -o DIR" >&2
+		exit 2
+	fi
+	echo $$ >"$out.lock"
+fi
 
 vars=$("$top/scripts/kernel.sh" "$kernel")
 eval "$vars"
@@ -209,6 +220,18 @@ stage() {
 	add_libs "$root" $(find "$root" -type f -perm -100)
 }
 
+# unchanged FILE: with the lock of those who build what is read now
+unchanged() {
+	local lock
+	[ -e "$1" ] || return 0
+	exec {lock}<"$1"
+	flock -s "$lock"
+	locks+=("$lock")
+}
+
+locks=()
+unchanged "$build/$kernel/lock"
+unchanged "$build/user.lock"
 # Modules built here, unless replaced by -K
 for f in "$build/$kernel/modules"/*.ko; do
 	[ -e "$f" ] || continue
@@ -219,6 +242,9 @@ for f in "$build/$kernel/modules"/*.ko; do
 done
 stage
 modules_image "$work/root" "${kos[@]}"
+for lock in "${locks[@]}"; do
+	exec {lock}<&-
+done
 pack "$work/root" >"$work/project.cpio"
 cat "$USERLAND" "$work/project.cpio" >"$work/initrd"
 rm -f "$work/project.cpio"
@@ -238,8 +264,10 @@ elif [ -n "$command" ]; then
 else
 	vm+=(--tree "$work/root/selftests")
 fi
-rm -rf "$out"
-mkdir -p "$out"
+if [ -z "$shell" ]; then
+	rm -rf "$out"
+	mkdir -p "$out"
+fi
 rc=0
 # It ends with this script, and leaves nothing behind
 TMPDIR=$work setpriv --pdeathsig TERM /usr/bin/python3 "$here/vm.py" "${vm[@]}" -- "${qemu[@]}" || rc=$?
