@@ -481,6 +481,14 @@ def keys(folder):
     ]
 
 
+def parted(part):
+    """Number of the runner's own tests in a part, if no others were named"""
+    try:
+        return len(vm.share([{"name": "vm/smoke"}], part))
+    except SystemExit as refused:
+        return str(refused)
+
+
 def two_runs(folder):
     """The second one finds that the first has its directory"""
     out = os.path.join(folder, "out")
@@ -577,6 +585,8 @@ def main():
                    ("clean-cache leaves what is not its own", kept)]
         checks += two_make_one(folder) + demos(folder) + ci_lint(folder) + lint()
         checks += ci_more(folder) + sources_of_kernels(folder) + keys(folder)
+        checks += [("the runner's own tests can be run alone", parted("1/1") == 1),
+                   ("but not in parts", "fewer tests than parts" in str(parted("1/2")))]
         checks += two_runs(folder) + two_apts(folder)
     print(f"TAP version 13\n1..{len(checks)}")
     for number, (what, good) in enumerate(checks, 1):
