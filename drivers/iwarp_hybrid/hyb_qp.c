@@ -400,8 +400,8 @@ static int hyb_qp_modify_state(struct hyb_qp *qp, enum ib_qp_state to)
  */
 static int hyb_qp_set_access(struct hyb_qp *qp, int access, bool cm)
 {
-	int refuses = (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |
-		       IB_ACCESS_REMOTE_ATOMIC) & ~access;
+	u8 refuses = (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |
+		      IB_ACCESS_REMOTE_ATOMIC) & ~access;
 	struct sock *sk;
 
 	if (cm)

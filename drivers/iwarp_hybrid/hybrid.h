@@ -450,6 +450,8 @@ struct hyb_srq {
  * @busy_node: entry of hyb_dev.busy, if @busy
  * @idle_pos: sum of positions at the last look of hyb_idle
  * @busy: there may be something that hyb_idle can take away; under the TCP socket's lock
+ *
+ * The core allocates it by its size: beyond 2048 bytes, without debugging, that takes 4096.
  */
 struct hyb_qp {
 	struct ib_qp ibqp;
@@ -466,17 +468,17 @@ struct hyb_qp {
 	kuid_t uid;
 	spinlock_t state_lock;		/* see above */
 	int access;
-	int refuses;
+	u8 refuses;
 	bool user;
 	bool dead;
 	bool faulted;
-	bool busy;
 	u32 idle_pos;
+	bool busy;
 	bool attr_behind;
-	struct hyb_place requested;
-	struct hyb_place place;
 	u8 flush_runs;
 	u8 flush_empty;
+	struct hyb_place requested;
+	struct hyb_place place;
 
 	struct hyb_sq sq;
 	struct hyb_rq rq;
