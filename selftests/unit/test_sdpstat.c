@@ -417,8 +417,8 @@ static void test_event_name(void)
 
 	event_print(&s, 0, &o);
 	capture_end(&c, out, sizeof(out));
-	if (!CHECK(strstr(out, "\"peer\":{\"address\":\"1.0.0.0\",\"port\":80,"
-			       "\"name\":\"nnnnnnnn") &&
+	if (!CHECK(strstr(out,
+			  "\"peer\":{\"address\":\"1.0.0.0\",\"port\":80,\"name\":\"nnnnnnnn") &&
 		   strstr(out,
 			  "\"local\":{\"address\":\"0.0.0.0\",\"port\":0}")))
 		printf("# got %s", out);

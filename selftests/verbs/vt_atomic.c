@@ -270,7 +270,7 @@ static void vt_withdraw(struct vt_conn *c, bool (*hit)(void))
  */
 void vt_withdraw_test(void)
 {
-	bool (*hit)(void) = symbol_get(test_hold_hit);
+	typeof(test_hold_hit) *hit = symbol_get(test_hold_hit);
 	struct vt_conn *c;
 
 	if (!kt_ok(hit, "test_hold.ko is there"))
