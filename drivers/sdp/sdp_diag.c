@@ -254,10 +254,7 @@ static int sdp_diag_fill_tos(struct sock *sk, struct sk_buff *skb)
 	return nla_put_u8(skb, SDP_DIAG_TCLASS, sdp_diag_tclass(sk));
 }
 
-/*
- * Payload in both directions. What SDP moved before TCP took over, for a former peer, is not
- * in it.
- */
+/* Payload in both directions, without that of a former peer before TCP took over */
 static void sdp_diag_bytes(const struct sock *sk, u64 *tx, u64 *rx)
 {
 	const struct sock *tsk = sdp_diag_tcp(sk);
