@@ -514,12 +514,13 @@ void hyb_cep_drop(struct hyb_cep *cep, bool reset)
 }
 
 /*
- * The connection ends when TCP is through, at the latest @delay from now, or, as long as
- * the peer acknowledges something in each @delay, @most.
+ * Give TCP @delay to be through with the connection, and again whenever the peer has
+ * acknowledged something meanwhile, until @most is over.
  */
 static void hyb_cep_end_in(struct hyb_cep *cep, unsigned long delay,
 			   unsigned long most)
 {
+	lockdep_assert_held(&cep->lock);
 	cep->until = jiffies + most;
 	cep->acked = READ_ONCE(tcp_sk(cep->sock->sk)->snd_una);
 	hyb_cep_arm(cep, delay);
@@ -530,6 +531,7 @@ static bool hyb_cep_more(struct hyb_cep *cep, unsigned long delay)
 {
 	u32 acked = READ_ONCE(tcp_sk(cep->sock->sk)->snd_una);
 
+	lockdep_assert_held(&cep->lock);
 	if (acked == cep->acked || time_after_eq(jiffies, cep->until))
 		return false;
 	cep->acked = acked;

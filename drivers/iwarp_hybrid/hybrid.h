@@ -451,7 +451,8 @@ struct hyb_srq {
  * @idle_pos: sum of positions at the last look of hyb_idle
  * @busy: there may be something that hyb_idle can take away; under the TCP socket's lock
  *
- * The core allocates it by its size: beyond 2048 bytes, without debugging, that takes 4096.
+ * The RDMA core allocates it by kzalloc(). Keep it within 2048 bytes where no debugging is
+ * configured: the next size is 4096.
  */
 struct hyb_qp {
 	struct ib_qp ibqp;

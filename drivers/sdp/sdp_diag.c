@@ -254,7 +254,10 @@ static int sdp_diag_fill_tos(struct sock *sk, struct sk_buff *skb)
 	return nla_put_u8(skb, SDP_DIAG_TCLASS, sdp_diag_tclass(sk));
 }
 
-/* Payload in both directions, without that of a former peer before TCP took over */
+/*
+ * Payload in both directions, without that of a former peer before TCP took over. TCP counts
+ * the peer's FIN as a byte received.
+ */
 static void sdp_diag_bytes(const struct sock *sk, u64 *tx, u64 *rx)
 {
 	const struct sock *tsk = sdp_diag_tcp(sk);

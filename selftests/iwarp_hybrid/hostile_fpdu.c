@@ -570,7 +570,7 @@ static enum peer_end read_fails(struct peer *p, const struct target_memory *m,
 
 /*
  * A mistake, while the target sends: its message is whole before it says so, even if the
- * peer rests for @len milliseconds after each FPDU.
+ * peer rests after each FPDU, for as many milliseconds as the mistake has bytes of payload.
  */
 static enum peer_end while_sending(struct peer *p,
 				   const struct target_memory *m,

@@ -17,7 +17,8 @@ MORE=64
 PORT=7970
 REFUSED=1024 # HYB_MAX_REFUSED
 
-# sockets STATE: in b, of the listener's port. In TIME_WAIT none is left, whatever its state was
+# sockets STATE: in b, of the listener's port. The small ones of TIME_WAIT, which ss lists in
+# the state before it, do not count
 sockets() { in_b ss -Hanto state "$1" sport = :$PORT | grep -vc timewait; }
 none_left() { [ "$(sockets fin-wait-2)" -eq 0 ]; }
 
@@ -124,7 +125,8 @@ else
 fi
 exec 5>&-
 wait $PEER
-# the time is that of a peer which does not acknowledge either, and one that TIME_WAIT has not
+# A refused client that acknowledges everything and stays gets 10 seconds. Where TCP's time for
+# it is more than TIME_WAIT lasts, TCP would keep the whole socket
 for time in 60 120; do
 	in_b sysctl -qw net.ipv4.tcp_fin_timeout=$time
 	answered 1
