@@ -436,21 +436,26 @@ static void test_rates(void)
 		{ .family = AF_INET, .cookie = 1, .sport = 1 },
 		{ .family = AF_INET, .cookie = 2, .sport = 2 },
 		{ .family = AF_INET, .cookie = 3, .sport = 3 },
+		{ .family = AF_INET, .cookie = 4, .sport = 4 },
 	};
-	struct sock_info before[] = { { .cookie = 3 }, { .cookie = 1 } };
+	struct sock_info before[] = { { .cookie = 3 },
+				      { .cookie = 1 },
+				      { .cookie = 4 } };
 	const struct sock_list list = { .v = now, .n = ARRAY_SIZE(now) };
 	struct sock_list old = { .v = before, .n = ARRAY_SIZE(before) };
 	const struct options o = { 0 };
 	char out[1000];
 
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 4; i++)
 		now[i].stats[SDP_DIAG_STATS_TX_BYTES] = 5000 + i;
 	before[0].stats[SDP_DIAG_STATS_TX_BYTES] = 4000;
 	before[1].stats[SDP_DIAG_STATS_TX_BYTES] = 2000;
+	/* its counter has begun again, as TCP has taken over since then */
+	before[2].stats[SDP_DIAG_STATS_TX_BYTES] = 9000;
 	sockets_keep(&old);
 	capture(&list, &old, &o, out, sizeof(out));
 	if (!CHECK(strstr(out, " 3000  ") && strstr(out, " 5001  ") &&
-		   strstr(out, " 1002  ")))
+		   strstr(out, " 1002  ") && strstr(out, " 5003  ")))
 		printf("# got %s", out);
 }
 
@@ -491,7 +496,7 @@ static const struct unit_test tests[] = {
 	{ "a terminal with less room than sockets", test_screen },
 	{ "names that are too long", test_long_name },
 	{ "names in an event, as JSON", test_event_name },
-	{ "rates of sockets in another order", test_rates },
+	{ "rates: another order, a counter that begins again", test_rates },
 	{ "advice", test_advice },
 	{ "names that are no text", test_broken_names },
 	{ "counters that rise and fall", test_change },
