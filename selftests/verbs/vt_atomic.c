@@ -273,7 +273,7 @@ void vt_withdraw_test(void)
 	typeof(test_hold_hit) *hit = symbol_get(test_hold_hit);
 	struct vt_conn *c;
 
-	if (!kt_ok(hit, "test_hold.ko is there"))
+	if (!kt_ok(!!hit, "test_hold.ko is there"))
 		return;
 	c = vt_up(false, VT_RIGHTS);
 	if (c) {
