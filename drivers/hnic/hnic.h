@@ -559,8 +559,6 @@ extern const struct iwarp_offload_ops hnic_offload_ops;
  * @nconns: how many
  * @conn_lock: serialises changes of @conns
  * @filters: ntuple filters; RTNL to change, RCU to read
- * @limited: counted in the pairs of @user; RTNL
- * @user: uid of the owner of its user namespace
  */
 struct hnic_dev {
 	struct net_device *netdev;
@@ -596,8 +594,6 @@ struct hnic_dev {
 	u32 nconns;
 	struct mutex conn_lock;		/* changes of conns */
 	struct hnic_filters __rcu *filters;
-	bool limited;
-	u32 user;
 };
 
 /* The peer of an open device */

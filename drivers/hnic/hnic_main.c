@@ -352,77 +352,6 @@ static void hnic_free_rmap(struct net_device *netdev)
 }
 #endif
 
-/* ---------------------------------------------------------------- users */
-
-/*
- * Pairs of owners of user namespaces, by hnic_user_of(). No user is charged for kernel
- * threads: an open pair has four, and one for each queue. RTNL.
- */
-#define HNIC_USER_PAIRS	16
-static DEFINE_XARRAY(hnic_user_pairs);
-
-/*
- * Owners that a user can choose inside of a namespace are the same user here. Root makes
- * namespaces for others, so each counts by itself. Numbers of namespaces begin at
- * 0xf0000000; a user with such a number would share the limit of the namespace.
- */
-static u32 hnic_user_of(const struct user_namespace *ns)
-{
-	while (ns->parent != &init_user_ns)
-		ns = ns->parent;
-	return uid_eq(ns->owner, GLOBAL_ROOT_UID) ?
-	       ns->ns.inum : from_kuid(&init_user_ns, ns->owner);
-}
-
-static unsigned long hnic_user_has(u32 user)
-{
-	const void *entry;
-
-	ASSERT_RTNL();
-	entry = xa_load(&hnic_user_pairs, user);
-	return entry ? xa_to_value(entry) : 0;
-}
-
-/* Count a pair whose first end is @netdev, in a namespace that a user may own */
-static int hnic_user_get(struct net_device *netdev,
-			 struct netlink_ext_ack *extack)
-{
-	const struct user_namespace *ns = dev_net(netdev)->user_ns;
-	struct hnic_dev *hd = netdev_priv(netdev);
-	unsigned long has;
-	int err;
-
-	if (ns == &init_user_ns)
-		return 0;
-	hd->user = hnic_user_of(ns);
-	has = hnic_user_has(hd->user);
-	if (has >= HNIC_USER_PAIRS) {
-		NL_SET_ERR_MSG(extack, "hnic: a user may have "
-			       __stringify(HNIC_USER_PAIRS)
-			       " pairs in user namespaces");
-		return -ENOSPC;
-	}
-	err = xa_err(xa_store(&hnic_user_pairs, hd->user, xa_mk_value(has + 1),
-			      GFP_KERNEL));
-	hd->limited = !err;
-	return err;
-}
-
-static void hnic_user_put(struct hnic_dev *hd)
-{
-	unsigned long has;
-
-	if (!hd->limited)
-		return;
-	hd->limited = false;
-	has = hnic_user_has(hd->user) - 1;
-	if (has)
-		/* replaces an existing entry, so this needs no memory */
-		xa_store(&hnic_user_pairs, hd->user, xa_mk_value(has), GFP_KERNEL);
-	else
-		xa_erase(&hnic_user_pairs, hd->user);
-}
-
 /* -------------------------------------------------------------- devices */
 
 /* ndo_init: the numbers of queues are known */
@@ -450,7 +379,6 @@ static void hnic_uninit(struct net_device *netdev)
 {
 	hnic_conn_exit(netdev_priv(netdev));
 	hnic_free_rmap(netdev);
-	hnic_user_put(netdev_priv(netdev));
 }
 
 static const struct net_device_ops hnic_netdev_ops = {
@@ -535,7 +463,7 @@ static int hnic_check_queues(struct nlattr *num,
 {
 	if (!num || nla_get_u32(num) <= HNIC_QUEUES)
 		return 0;
-	NL_SET_ERR_MSG_ATTR(extack, num, "hnic: more than 16 queues");
+	NL_SET_ERR_MSG_ATTR(extack, num, "hnic: at most 16 queues");
 	return -EINVAL;
 }
 
@@ -550,11 +478,11 @@ static int hnic_validate(struct nlattr *tb[], struct nlattr *data[],
 	if (err || !mac)
 		return err;
 	if (nla_len(mac) != ETH_ALEN) {
-		NL_SET_ERR_MSG_ATTR(extack, mac, "hnic: no Ethernet address");
+		NL_SET_ERR_MSG_ATTR(extack, mac, "hnic: not an Ethernet address");
 		return -EINVAL;
 	}
 	if (!is_valid_ether_addr(nla_data(mac))) {
-		NL_SET_ERR_MSG_ATTR(extack, mac, "hnic: address not usable");
+		NL_SET_ERR_MSG_ATTR(extack, mac, "hnic: a multicast or zero address");
 		return -EADDRNOTAVAIL;
 	}
 	return 0;
@@ -640,6 +568,11 @@ static int hnic_new_pair(struct net_device *netdev, struct net *peer_net,
 	struct net_device *peer;
 	int err;
 
+	/* kernel threads of a pair are in no control group: four, and one for each queue */
+	if (!capable(CAP_NET_ADMIN)) {
+		NL_SET_ERR_MSG(extack, "hnic: not permitted in a user namespace");
+		return -EPERM;
+	}
 	/* not every kernel has checked that for the namespace of the peer */
 	if (!ns_capable(peer_net->user_ns, CAP_NET_ADMIN)) {
 		NL_SET_ERR_MSG(extack,
@@ -657,25 +590,16 @@ static int hnic_new_pair(struct net_device *netdev, struct net *peer_net,
 			return err;
 		ptb = peer_tb;
 	}
-	err = hnic_user_get(netdev, extack);
-	if (err)
-		return err;
 	peer = hnic_new_peer(peer_net, ptb, ifm, extack);
-	if (IS_ERR(peer)) {
-		err = PTR_ERR(peer);
-		goto err_user;
-	}
+	if (IS_ERR(peer))
+		return PTR_ERR(peer);
 	err = hnic_register(netdev, tb[IFLA_ADDRESS]);
-	if (err)
-		goto err_peer;
+	if (err) {
+		unregister_netdevice(peer);
+		return err;
+	}
 	hnic_tie(netdev, peer);
 	return 0;
-
-err_peer:
-	unregister_netdevice(peer);
-err_user:
-	hnic_user_put(netdev_priv(netdev));
-	return err;
 }
 
 #ifdef HAVE_RTNL_NEWLINK_PARAMS
