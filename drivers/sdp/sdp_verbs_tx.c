@@ -53,7 +53,9 @@ static bool sdp_verbs_watched(const struct sdp_conn *conn)
 /*
  * Whether a send has to ask for a completion: the last message, every few messages
  * (net.sdp.signal_every), and so often that three quarters of the send buffer come free
- * without it. Acknowledged data counts as free anyway.
+ * without it. Acknowledged data counts as free anyway. Where the device holds messages back,
+ * completions are the only sign that the peer reads: one for each buffer at least, so that
+ * the socket of a closed program does not give up a slow reader.
  *
  * siw passes the pages of long unsignalled Sends to TCP by reference, and completes
  * such a Send before the peer acknowledges it. Payload memory is not reused until then,
@@ -68,17 +70,19 @@ static bool sdp_verbs_signal(struct sdp_conn *conn, u8 mid, u32 payload, bool ow
 	u32 every = min_t(u32, READ_ONCE(sn->sysctl_signal_every),
 			  v->tx.depth);
 	u32 unsignalled = conn->tx_mseq - v->tx_signalled;
+	u32 most = (u32)READ_ONCE(conn->sk->sk_sndbuf) / 4;
 
 	if (v->tx_signal && conn->tx_mseq - v->tx_acct >= v->tx_signal)
 		every = min(every, v->tx_signal);
+	if (v->tx_signal)
+		most = min_t(u32, most, SDP_BUF_SIZE);
 	v->tx_unsig_bytes += payload;
 	if (ref || (v->tx_signal_long && own && payload >= PAGE_SIZE / 2))
 		every = 0;
 	if (payload && sdp_verbs_watched(conn))
 		every = 0;
 	if (mid != SDP_MID_DISCON && mid != SDP_MID_ABORT &&
-	    unsignalled < every &&
-	    v->tx_unsig_bytes < (u32)READ_ONCE(conn->sk->sk_sndbuf) / 4)
+	    unsignalled < every && v->tx_unsig_bytes < most)
 		return false;
 	v->tx_unsig_bytes = 0;
 	return true;

@@ -28,9 +28,10 @@ dead() {
 	local name=$1 case err want ns
 
 	shift
-	# shorter than slow readers take, with either half closed or both
+	# shorter than slow readers take, with either half closed or both, and longer than one
+	# message takes them, also under the debug kernel
 	for ns in a b; do
-		"in_$ns" sysctl -q -w net.sdp.fin_timeout=4
+		"in_$ns" sysctl -q -w net.sdp.fin_timeout=8
 	done
 	in_a sysctl -q -w "${TIMES[@]}" || ktap_fail "$name: the settings are accepted"
 	start_bg b "$@" /usr/bin/python3 "$PROG" server $PORT
