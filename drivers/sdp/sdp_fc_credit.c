@@ -3,18 +3,21 @@
  * Credit flow control: how many messages the peer has room for, and when to
  * advertise receives of this side. Arithmetic only; calls nothing.
  *
- * Each message carries Bufs, receives that are posted now, and MSeqAck. Their
+ * Each message carries Bufs, receives that are advertised now, and MSeqAck. Their
  * sum is the number of the last message that there is room for, so it only
  * grows, and reading it and our own count at different times cannot hurt.
  *
- * An update uses up a receive of the peer. If one were answered by one, two
- * ends with few receives would do nothing else, and the updates under way take
- * the credits that data needs. So an update is sent only when it gives two
- * receives or more: each answers two at least, and they die out. Therefore the
- * advertised receives are for data (SDP_FC_FLOW or more) or for control
- * (SDP_FC_CTL), never just the one that lets a single message through. One
- * receive is never advertised: with it a message can always bring a new credit,
- * which is what allows the last one to be used.
+ * An update uses up a receive of the peer. If each update were answered by another
+ * one, two ends with few receives would do nothing else, and the updates under way
+ * would take the credits that data needs. So an update in answer to a mere update
+ * has to give two receives or more, unless the peer has none left. Then each one
+ * answers two messages at least, and the exchange ends. Therefore the goal is
+ * receives for data (SDP_FC_FLOW or more) or for control (SDP_FC_CTL at most), and not
+ * the three that would let a single message with payload through.
+ *
+ * One receive (SDP_FC_SPARE) stays in reserve. Only a message that uses the last
+ * credit advertises it, if it has no other one to give, see sdp_fc_bufs(): the last
+ * credit may be used only by a message that brings a new one.
  */
 
 #include "sdp.h"
@@ -69,7 +72,7 @@ bool sdp_fc_may_send(const struct sdp_conn *conn, bool payload)
 
 /*
  * Is the difference between @advertised and @goal large enough for an update? No rule
- * lets one update cause another at once.
+ * answers each update with another one.
  */
 static bool sdp_fc_update_part(const struct sdp_conn *conn, int advertised, int goal)
 {
@@ -88,13 +91,14 @@ static bool sdp_fc_update_part(const struct sdp_conn *conn, int advertised, int 
  * @conn: connection
  *
  * With SDP_UPDATE_THIRD, true when half as many credits again can be given, that
- * is, when the peer has used a third of them. If it had used half, only one
- * message could be in flight together with an update, of the seven credits that
- * it has at first: the last two are not for data. SDP_UPDATE_HALF waits for that
- * nevertheless. SDP_UPDATE_EACH announces every receive, but not in answer to a
- * mere update. Below three credits the peer cannot send data, so every one
- * counts. While the reader lags, the peer gets credits for control, but not
- * because of a mere update.
+ * is, when the peer has used a third of them. SDP_UPDATE_HALF waits until it has used
+ * half. Of its first seven credits that leaves three, and the last two are not for
+ * data: only one message with payload could be in flight together with the update.
+ * SDP_UPDATE_EACH announces every receive, but not in answer to a mere update.
+ *
+ * With fewer than three credits the peer cannot send data, so any rule announces new
+ * receives at once. While the reader lags, the peer gets credits for control: in answer
+ * to a mere update only if it has none left.
  *
  * Context: tx_lock.
  */
@@ -135,7 +139,7 @@ u16 sdp_fc_bufs(struct sdp_conn *conn, u32 ack)
 }
 
 /**
- * sdp_fc_first - receives that Hello or HelloAck advertises
+ * sdp_fc_first - record how many receives Hello or HelloAck advertises
  * @conn: connection, before it posts its first receives
  *
  * With a ring more receives are posted than Hello advertises. Later messages

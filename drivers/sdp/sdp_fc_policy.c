@@ -18,7 +18,7 @@
 
 #define SDP_FC_RNR_TIMER	IB_RNR_TIMER_000_64	/* 0.64 ms */
 
-/* Policies that a request allows, the best first in the order of the values */
+/* Extensions that a request allows; sdp_fc_agree() has the order of preference */
 static u8 sdp_fc_allowed(u8 requested)
 {
 	switch (requested) {
@@ -34,7 +34,7 @@ static u8 sdp_fc_allowed(u8 requested)
 
 /*
  * A message that finds no receive must wait. InfiniBand and RoCE try again;
- * iwarp_hybrid, the provider that registers itself, stops to read. Others end
+ * iwarp_hybrid, the provider that registers itself, stops reading. Others end
  * the connection.
  */
 static bool sdp_fc_device_holds(const struct sdp_conn *conn)
@@ -94,7 +94,8 @@ static u8 sdp_fc_possible(const struct sdp_conn *conn)
  * sdp_fc_choose - determine the requested flow control and those that may be offered
  * @conn: connection that knows its device
  *
- * Sets conn->terms, fc_reason if it is the device that cannot.
+ * Sets conn->terms and conn->rx_size. fc_reason is SDP_REASON_DEVICE if the device does not
+ * support the request, else SDP_REASON_NONE so far.
  *
  * Context: process, before the queue pair is made.
  */
@@ -173,7 +174,7 @@ int sdp_fc_use(struct sdp_conn *conn, u8 ext)
 }
 
 /**
- * sdp_fc_start - take over the settings of the flow control of a verbs link
+ * sdp_fc_start - read the settings of the flow control of a verbs link
  * @conn: connection whose flow control is chosen; nothing has been sent
  *
  * Context: process; the set-up of the connection.

@@ -3,9 +3,9 @@
  * A ring at the receiver, managed by the sender: it knows what it has written and
  * what the peer has freed, and writes back to back, at once as long as there is
  * room. While there is none, sends join the message that waits. Each write is
- * announced by a message, which takes a receive; sdp_fc_credit.c counts these
- * receives. A small payload travels inside its message instead: a separate write
- * would cost more than the receiver's copy into the ring. Arithmetic only; calls
+ * announced by a message or by immediate data, which take a receive; sdp_fc_credit.c
+ * counts these receives. A small payload travels inside its message instead: a separate
+ * write would cost more than the receiver's copy into the ring. Arithmetic only; calls
  * sdp_fc_credit.c, sdp_wire.c, and sdp_ring.c, which posts the writes.
  *
  * Freed space is announced lazily: with other messages, or when it is half of
@@ -47,7 +47,7 @@ static u32 sdp_fc_rdma_room(const struct sdp_conn *conn, u32 len)
 	return min(n, size - (r->put & (size - 1)));
 }
 
-/* RingAvail: once, and a ring that we can count in. */
+/* RingAvail: accepted once, and only with a size that our 32-bit counters can handle. */
 static int sdp_fc_rdma_avail(struct sdp_conn *conn, const struct sdp_msg *m)
 {
 	struct sdp_ring_conn *r = conn->ring;
@@ -64,7 +64,7 @@ static int sdp_fc_rdma_avail(struct sdp_conn *conn, const struct sdp_msg *m)
 	return 0;
 }
 
-/* Ring: bytes that were written to our ring, bytes freed of the peer's. */
+/* Ring: bytes that the peer has written to our ring, and bytes that it has freed in its own. */
 static int sdp_fc_rdma_ring(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 {
 	u32 len = c->m.ext.ring.len, freed = c->m.ext.ring.freed;

@@ -8,7 +8,8 @@
  *
  * The send buffer has two parts. Some messages are posted and belong to the
  * device; further data joins the youngest message of the software's part. A
- * completion frees a place and sends that message, independent of the program.
+ * completion frees a place in the device's part, and the engine posts the oldest message
+ * of the software's part there, independent of the program.
  */
 #include "sdp.h"
 #include "sdp_fc.h"
@@ -16,8 +17,9 @@
 
 /*
  * The device has finished with data that the peer has acknowledged. Not every
- * message asks for a completion, but once half of the device's part is in use
- * one of as many does: while it is full there is always one to come.
+ * message asks for a completion. But once half of the device's part is in use, at least
+ * one of each vwin_posted / 2 messages does: while that part is full, a completion is
+ * always to come.
  */
 static u32 sdp_fc_vwin_credits(const struct sdp_conn *conn)
 {
