@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Lower edge of a verbs link: queue pair, completion queue, registered buffers,
- * posting. Calls the verbs, sdp_mem.c to charge memory, and sdp_tx_pages.c for payload
- * that is sent by reference.
+ * Lower edge of a verbs link: queue pair, completion queue, buffers mapped for the device,
+ * posting. A shared link uses the queue pair, and probes. Calls the verbs, sdp_mem.c to
+ * charge memory, and sdp_tx_pages.c for payload that is sent by reference.
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
@@ -19,9 +19,9 @@
 #define SDP_RX_AGAIN	(HZ / 50)	/* until a failed allocation is tried again */
 #define SDP_RX_LIMITED	(HZ / 4)	/* the same under pressure of net.sdp.mem */
 #define SDP_MAP_MIN	2U	/* mapped buffers, however small SO_RCVBUF is */
-#define SDP_DRAIN_WRS	2	/* ib_drain_qp needs one on each queue */
+#define SDP_DRAIN_WRS	2	/* of each queue; ib_drain_qp() posts one there */
 #define SDP_PROBE_WRS	1
-/* all that a shared link posts; powers of two, as the provider makes them */
+/* all that a shared link posts, for draining and probes; the provider rounds to powers of two */
 #define SDP_SHARED_SQ	(1 + SDP_PROBE_WRS)
 #define SDP_SHARED_RQ	1
 
@@ -62,6 +62,8 @@ u32 sdp_qp_rx_limit(const struct sdp_conn *conn)
  * @sk: socket
  *
  * The remaining buffers are enough for the connection to continue.
+ *
+ * Context: lock_sock.
  */
 u32 sdp_qp_rx_mappable(const struct sock *sk)
 {
@@ -188,7 +190,7 @@ static bool sdp_qp_rx_fill(struct ib_cqe *cqe, struct ib_sge *sge)
 
 	page = sdp_qp_rx_page(conn);
 	if (unlikely(!page)) {
-		/* queue once: the work item retries until there is memory */
+		/* queue once: sdp_qp_rx_supply() has kick_work retry until there is memory */
 		if (!READ_ONCE(v->rx_lacks)) {
 			WRITE_ONCE(v->rx_lacks, true);
 			queue_work(sdp_wq(conn->sk), &conn->ctl_work);
@@ -210,7 +212,7 @@ static bool sdp_qp_rx_fill(struct ib_cqe *cqe, struct ib_sge *sge)
  * sdp_qp_rx_lazy - let receives get their pages when messages come, if the device can
  * @conn: connection with a queue pair, and no receives yet
  *
- * Others, and the buffers of a ring, have all their memory at any time.
+ * On other devices, and with a ring, receives have their memory at all times.
  *
  * Context: process; the connection is not up yet.
  */
@@ -226,7 +228,7 @@ void sdp_qp_rx_lazy(struct sdp_conn *conn)
 }
 
 /**
- * sdp_qp_idle - something is kept for traffic to come: have it freed when there is none
+ * sdp_qp_idle - memory is kept for traffic to come: queue idle_work, which frees it later
  * @conn: connection with buffers
  *
  * Context: any.
@@ -293,8 +295,9 @@ void sdp_qp_rx_bare(struct sdp_conn *conn, struct sdp_rx_buf *buf)
  * @conn: connection
  *
  * If there is none, kick_work tries again: after SDP_RX_AGAIN, or after SDP_RX_LIMITED
- * under pressure of net.sdp.mem. In that case the connection has a page that its reader is
- * to free. Then sdp_qp_rx_spare() queues ctl_work at once, which calls this.
+ * under pressure of net.sdp.mem. The limits of net.sdp.mem refuse a page only if the socket
+ * has another one, which its reader is to free: then sdp_qp_rx_spare() or sdp_qp_rx_drop()
+ * queues ctl_work at once, which calls this.
  *
  * Context: process, may sleep.
  */
@@ -325,7 +328,7 @@ void sdp_qp_rx_supply(struct sdp_conn *conn)
 
 /**
  * sdp_qp_rx_trim - free pages that wait for messages
- * @conn: connection without received messages for a while
+ * @conn: connection that has received nothing for a while, or ends
  *
  * Context: process.
  *
@@ -392,13 +395,13 @@ static void sdp_qp_rx_short(struct sdp_conn *conn)
  * @conn: connection
  * @buf: buffer, empty, on no list
  *
- * A page with other references (a pipe, after splice; a program that has it
- * mapped) is replaced. A buffer that SO_RCVBUF, which includes mapped pages, no
- * longer allows is freed.
+ * If the connection has more buffers than SO_RCVBUF allows, the buffer loses its page;
+ * mapped pages count. A page with other references (a pipe, after splice; a program that
+ * has it mapped) is replaced. With rx_lazy sdp_qp_rx_bare() does that.
  *
  * Context: lock_sock.
  *
- * Return: false if the buffer has no page any more.
+ * Return: false if the buffer is not to be posted: it has no page, and does not count.
  */
 bool sdp_qp_rx_renew(struct sdp_conn *conn, struct sdp_rx_buf *buf)
 {
@@ -425,7 +428,7 @@ static void sdp_qp_cap(const struct sdp_conn *conn, struct ib_qp_cap *cap,
 		       u32 sends, u32 receives)
 {
 	cap->max_send_wr = sends + SDP_DRAIN_WRS + SDP_PROBE_WRS + SDP_ZC_WRS;
-	/* writes, registration */
+	/* a ring: an RDMA Write for each send, the registration */
 	if (conn->terms.ext & SDP_EXT_RING)
 		cap->max_send_wr += sends + 1;
 	cap->max_recv_wr = receives + SDP_DRAIN_WRS;
@@ -671,15 +674,17 @@ u32 sdp_qp_rx_left(const struct sdp_conn *conn)
 	u32 limit = min(sdp_qp_rx_limit(conn), conn->rx_top);
 	u32 have = READ_ONCE(conn->verbs->rx_nbufs);
 
-	/* as TCP's windows do not grow then */
+	/* under pressure it does not grow, as TCP's windows do not */
 	if (sdp_mem_short())
 		limit = min(limit, conn->rx_start);
 	return limit > have ? limit - have : 0;
 }
 
 /**
- * sdp_qp_rx_grow - add receives to a connection whose peer is short of them
+ * sdp_qp_rx_grow - add receives
  * @conn: connection
+ *
+ * SDP_RX_GROW of them at most, and as far as limits and memory allow.
  *
  * Context: lock_sock; the caller kicks the transmit engine.
  */
@@ -704,8 +709,11 @@ void sdp_qp_rx_grow(struct sdp_conn *conn)
 }
 
 /**
- * sdp_qp_rx_refill - look for the receives that a connection must have
+ * sdp_qp_rx_refill - find memory that a connection needs to continue receiving
  * @conn: connection
+ *
+ * For a message that waits, and for SDP_MIN_RX_BUFS receives. As long as there is not enough,
+ * kick_work calls this again.
  *
  * Context: process; takes lock_sock. The caller kicks the transmit engine.
  */
@@ -768,7 +776,7 @@ int sdp_qp_create(struct sdp_conn *conn)
 	attr.send_cq = conn->cq;
 	attr.recv_cq = conn->cq;
 	sdp_qp_cap(conn, &attr.cap, conn->tx_start, conn->rx_max);
-	/* the peer decides the flow control later */
+	/* the peer decides later whether there is a ring, and the sizes depend on that */
 	if (test_bit(SDP_CONN_GROWS, &conn->flags) &&
 	    conn->terms.ext & SDP_EXT_RING)
 		set_bit(SDP_CONN_LEAN, &conn->flags);
@@ -785,7 +793,7 @@ int sdp_qp_create(struct sdp_conn *conn)
 }
 
 /**
- * sdp_qp_grow - enlarge the queues to the sizes of a verbs link
+ * sdp_qp_grow - give the queues the sizes of a verbs link
  * @conn: connection with a queue pair, its flow control known
  *
  * Context: process.
@@ -824,12 +832,13 @@ void sdp_qp_settle(struct sdp_conn *conn)
 }
 
 /**
- * sdp_qp_set_ip - packets get the IP options of a socket: its mark, priority, type of
- * service, and time to live
+ * sdp_qp_set_ip - pass the mark, priority, type of service and time to live of a socket to
+ * the device
  * @conn: connection that has a queue pair, and is being set up or is established
  *
- * The core changes the first two without a notice, so the socket is read now and then.
- * Not every device supports this.
+ * They are properties of the packets that leave from now on. The core changes the first two
+ * without a call of the protocol, so each sendmsg() looks for changes. Not every device
+ * supports this.
  *
  * Context: process; lock_sock, or the set-up of the connection.
  */
@@ -1014,13 +1023,15 @@ int sdp_qp_send(struct sdp_conn *conn, struct sdp_tx_slot *slot,
  * @alive: the peer must answer; else it is enough that what was posted before is
  *	   complete
  *
- * It is of no bytes, and needs neither a credit nor a receive at the peer.
+ * It transfers no bytes, and needs neither a credit nor a receive at the peer.
  * InfiniBand and RoCE acknowledge a Write. On iWARP one is complete when it has been
  * sent; a Read is answered by the peer's device (neither end validates an STag of no
- * bytes, RFC 5040, 5.2). Reads are only sent to a silent peer: siw answers with the
- * length of the message that it was sending.
+ * bytes, RFC 5040, 5.2). siw answers a Read with a wrong length, that of the message that
+ * it was sending, so Reads are sent to a silent peer only.
  *
  * Context: tx_lock.
+ *
+ * Return: 0, or the error of the provider: the connection cannot go on.
  */
 int sdp_qp_probe(struct sdp_conn *conn, bool alive)
 {

@@ -5,10 +5,10 @@
  * Registration, writing to the peer's, the receive queue in ours. Calls the
  * verbs and the queue pair.
  *
- * The connection owns the registration: made with the first message to the
- * peer, freed with the queue pair, which is alone in its protection domain. The
- * pages stay with the socket until they are read. The peer may change them at
- * any time, thus they hold payload only, and nothing in them is parsed.
+ * The connection owns the registration: posted with RingAvail, freed after the
+ * queue pair, which is alone in its protection domain. The pages stay with the
+ * socket until they are read. The peer may change them at any time, thus they
+ * hold payload only, and nothing in them is parsed.
  */
 #include <linux/log2.h>
 #include <linux/mm.h>
@@ -71,7 +71,7 @@ static struct sdp_ring *sdp_ring_alloc(struct sock *sk, u32 size)
 	return ring;
 }
 
-/* As large as SO_RCVBUF, as far as the device can register it. */
+/* SO_RCVBUF, rounded up to a power of two, as far as the limits and the device allow. */
 static u32 sdp_ring_size(const struct sdp_conn *conn)
 {
 	u32 pages = min_t(u32, conn->dev->attrs.max_fast_reg_page_list_len,
@@ -219,7 +219,7 @@ void sdp_ring_drop(struct sdp_sock *sdp)
 
 /* ---- sending ---- */
 
-/* Post the registration, and @next, which tells the peer of it. */
+/* Post the registration, and @next, which announces the ring to the peer. */
 static int sdp_ring_register(struct sdp_conn *conn, struct ib_send_wr *next)
 {
 	struct sdp_ring_conn *r = conn->ring;
@@ -238,7 +238,7 @@ static int sdp_ring_register(struct sdp_conn *conn, struct ib_send_wr *next)
 	return ib_post_send(conn->qp, &reg.wr, NULL);
 }
 
-/* Fills in what @wr lacks, where from and where to. */
+/* Fill in the payload of @wr and its place in the peer's ring, and post it. */
 static int sdp_ring_write(struct sdp_conn *conn, const struct sdp_tx_msg *m,
 			  struct ib_rdma_wr *wr)
 {
@@ -289,9 +289,10 @@ u32 sdp_ring_unadvertised(const struct sdp_conn *conn)
  * @conn: connection
  * @m: payload
  *
- * Immediate data have room for MSeqAck and the length only. Everything else
- * needs a message. Freed space does so too, before it grows enough to need a
- * message of its own.
+ * Immediate data has room for MSeqAck and the length only. Urgent data, an update of
+ * credits and freed space need a message. Freed space gets one from a quarter of the ring
+ * on, before it would need a message of its own. A payload that goes along with its
+ * message (SDP_RING_INLINE) needs one, too.
  *
  * Context: tx_lock.
  */
@@ -308,7 +309,7 @@ bool sdp_ring_by_imm(const struct sdp_conn *conn, const struct sdp_tx_msg *m)
 }
 
 /**
- * sdp_ring_send_imm - write payload to the peer's ring with what announces it
+ * sdp_ring_send_imm - write payload to the peer's ring, announced by immediate data
  * @conn: connection
  * @slot: of the message that this stands for
  * @m: payload, which there is room for without a break
@@ -343,8 +344,8 @@ int sdp_ring_send_imm(struct sdp_conn *conn, struct sdp_tx_slot *slot,
  * @hdr_len: bytes of the header
  * @signal: want a completion for it
  *
- * A small payload goes along with its message, and the ring skips as much. A
- * large one is written to the ring, before the message that announces it.
+ * A small payload goes along with its message, and the receiver copies it to its place
+ * in the ring. A large one is written to the ring, before the message that announces it.
  *
  * Context: tx_lock.
  *
@@ -401,7 +402,8 @@ u32 sdp_ring_advertise(struct sdp_conn *conn)
  * sdp_ring_enter_app - the program enters a system call on a socket
  * @sk: socket with a connection, whose ring has net.sdp.rdma_progress=app
  *
- * Nothing is sent while the program is away.
+ * While the program is away, no payload is sent, until it shuts down sending. Other messages
+ * leave.
  *
  * Context: lock_sock, which the call may release while it waits.
  */
@@ -416,7 +418,7 @@ void sdp_ring_enter_app(struct sock *sk)
 }
 
 /**
- * sdp_ring_wanted - a writer waits for room: the program is here
+ * sdp_ring_wanted - a writer waits for room: the program counts as in a system call
  * @conn: connection with a ring
  *
  * Context: any, without a lock: poll() calls it.
@@ -452,6 +454,8 @@ void sdp_ring_leave(struct sock *sk)
  * @sk: socket, not locked
  *
  * The program may wait for an answer to data that is delayed, so send that.
+ *
+ * Context: process; no spinlock held.
  */
 void sdp_ring_poll(struct sock *sk)
 {
@@ -474,9 +478,9 @@ void sdp_ring_poll(struct sock *sk)
  * sdp_ring_tight - whether unread data may keep the peer from sending
  * @sdp: socket
  *
- * A reader that waits for more than a quarter of the ring (SO_RCVLOWAT) might
- * wait for ever: a waiting sender gets an announcement at half of the ring, see
- * sdp_fc_rdma.c.
+ * Freed space is announced at half of the ring, and a sender waits if it knows of less than
+ * a quarter, see sdp_fc_rdma.c. So it may wait when only a quarter of the ring is unread. A
+ * reader that waits for more (SO_RCVLOWAT) would then wait for ever, so it has to be woken.
  *
  * Context: any; the answer may be stale at once.
  */
@@ -520,7 +524,7 @@ static void sdp_ring_sync(struct sdp_conn *conn, u32 seq, u32 len)
 	}
 }
 
-/* Put payload inside a message where the peer could have written it. */
+/* Copy payload that came along with its message to its place in the ring. */
 static void sdp_ring_fill(struct sdp_rx_ctx *c, u32 seq, u32 len)
 {
 	const u8 *src = c->buf->hdr + c->m.payload;

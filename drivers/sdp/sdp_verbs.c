@@ -15,8 +15,9 @@
 #include "sdp_verbs.h"
 
 /*
- * Free what is kept for traffic to come, when there was none for a while. Sends that did
- * not ask for a completion are asked for, by a probe: their memory is needed until then.
+ * Free what is kept for traffic to come, when there was none for a while. The memory of
+ * sends that did not ask for a completion is needed until they are complete: a probe finds
+ * that out.
  */
 static void sdp_verbs_idle_work(struct work_struct *work)
 {

@@ -2,10 +2,10 @@
 /*
  * Receive half over a verbs link: messages arrive in buffers of the connection
  * and wait there for the reader. Calls sdp_rx_msg.c for what messages mean, the
- * transmit engine, which posts receives, and the link.
+ * transmit engine, which posts receives, and sdp_qp.c for the buffers.
  *
- * The completion handler is the only one that adds to the receive queue, a
- * reader (lock_sock) the only one that removes; sdp->lock covers the moment.
+ * Only the completion handler adds to the receive queue, and only a reader (lock_sock)
+ * removes from it. Both do so under sdp->lock.
  */
 #include <linux/slab.h>
 #include <linux/uio.h>
@@ -69,7 +69,7 @@ void sdp_verbs_rx_work(struct work_struct *work)
 	release_sock(sk);
 	set_active_memcg(old);
 	sdp_conn_kick(conn);
-	/* wake readers that wait for more than will come now, without memory */
+	/* if memory was lacking no more may come: wake readers that wait for more */
 	WRITE_ONCE(conn->verbs->rx_grows, false);
 	/* reception queues under this lock, and looks afterwards: one of us sees the other */
 	spin_lock_bh(&sdp_sk(sk)->lock);
@@ -81,8 +81,9 @@ void sdp_verbs_rx_work(struct work_struct *work)
 
 /*
  * Payload that fits after the youngest queued one is copied there when it is
- * small, when the reader lags anyway, or when so few receives are left, those
- * to be added included, that the sender would stop soon.
+ * small (net.sdp.rx_merge), when it takes a quarter of a buffer at most and the reader
+ * lags anyway, or when so few receives are left, those to be added included, that the
+ * sender would stop soon. With net.sdp.rx_merge below 0 nothing is copied.
  */
 static bool sdp_verbs_rx_merge(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 {
@@ -153,7 +154,7 @@ static void sdp_verbs_rx_error(struct sdp_conn *conn, const struct ib_wc *wc)
 	sdp_conn_down(conn, ECONNRESET);
 }
 
-/* Give received data back to the CPU, with the headers in one place. */
+/* Give received data back to the CPU, with the headers in @buf->hdr. Returns their length. */
 static u32 sdp_verbs_rx_headers(struct sdp_conn *conn, struct sdp_rx_buf *buf,
 				u32 len)
 {
@@ -212,7 +213,7 @@ static int sdp_verbs_rx_arrived(struct sdp_rx_ctx *c, const struct ib_wc *wc)
 	struct sdp_rx_buf *buf = c->buf;
 	u32 hdr_len;
 
-	/* in the receive is nothing, then */
+	/* the receive itself holds nothing then */
 	if (wc->opcode == IB_WC_RECV_RDMA_WITH_IMM)
 		return sdp_rx_check_imm(c, be32_to_cpu(wc->ex.imm_data),
 					wc->byte_len);
@@ -239,7 +240,7 @@ void sdp_verbs_rx_done(struct ib_cq *cq, struct ib_wc *wc)
 		sdp_verbs_rx_error(conn, wc);
 		return;
 	}
-	/* after a message that did not count others mean nothing */
+	/* messages that follow a violation are ignored */
 	if (unlikely(test_bit(SDP_CONN_BAD, &conn->flags)))
 		return;
 	SDP_INC_STATS(sock_net(conn->sk), RX_MSGS);
@@ -294,8 +295,8 @@ u32 sdp_verbs_copy(struct sock *sk, u32 seq, u32 len, struct iov_iter *to)
 }
 
 /*
- * If the peer has used all advertised receives although the program keeps
- * reading, it could send faster. Allow half as many receives again, by the size
+ * If the peer has one advertised receive for data left, or none, although the program
+ * keeps reading, it could send faster. Allow half as many receives again, by the size
  * of the receive buffer, up to the maximum of rmem, and add a few of them. As TCP
  * does, keep a size that the program has chosen.
  */
@@ -315,7 +316,7 @@ static void sdp_verbs_rx_grow(struct sock *sk, struct sdp_conn *conn)
 	sdp_qp_rx_grow(conn);
 }
 
-/* A buffer that was read to its end goes back to the device, or away. */
+/* A buffer that was read to its end is posted again, or freed. */
 static void sdp_verbs_rx_release(struct sock *sk, struct sdp_rx_buf *buf)
 {
 	struct sdp_conn *conn = sdp_sk(sk)->conn;

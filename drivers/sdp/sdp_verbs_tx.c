@@ -51,11 +51,12 @@ static bool sdp_verbs_watched(const struct sdp_conn *conn)
 }
 
 /*
- * Whether a send has to ask for a completion: the last message, every few messages
- * (net.sdp.signal_every), and so often that three quarters of the send buffer come free
- * without it. Acknowledged data counts as free anyway. Where the device holds messages back,
- * completions are the only sign that the peer reads: one for each buffer at least, so that
- * the socket of a closed program does not give up a slow reader.
+ * Whether a send has to ask for a completion: DisConn and AbortConn, every few messages
+ * (net.sdp.signal_every), and at the latest after a quarter of the send buffer, so that the
+ * rest of the buffer comes free without the last, unsignalled messages. Acknowledged data
+ * counts as free anyway. For vwin see sdp_fc_vwin_credits(); completions are there the only
+ * sign that the peer reads. So each buffer asks for one, or the socket of a closed program
+ * would give up a slow reader.
  *
  * siw passes the pages of long unsignalled Sends to TCP by reference, and completes
  * such a Send before the peer acknowledges it. Payload memory is not reused until then,
@@ -445,8 +446,9 @@ void sdp_verbs_tx_done(struct ib_cq *cq, struct ib_wc *wc)
 }
 
 /*
- * True if the caller will tell us when the pages may change (MSG_ZEROCOPY,
- * splice), so we can send by reference. Urgent data is always copied.
+ * May the payload be sent by reference? The memory then stays unchanged until the sender is
+ * notified (MSG_ZEROCOPY, io_uring), or consists of pages that a file or a pipe gives out
+ * (splice). Urgent data is always copied.
  */
 static bool sdp_verbs_refers(const struct sdp_conn *conn, const struct msghdr *msg,
 			     int flags)
@@ -495,7 +497,10 @@ static bool sdp_verbs_full(const struct sdp_conn *conn)
 	       sdp_txq_max(v) - 1;
 }
 
-/* Copy once. Returns bytes taken, 0 without space, or an error. */
+/*
+ * struct sdp_link_ops.send: without a copy (zero copy, by reference) if possible, else with
+ * one. Returns bytes taken, 0 without space, or an error.
+ */
 static int sdp_verbs_send(struct sock *sk, struct msghdr *msg, int flags)
 {
 	size_t left = msg_data_left(msg);
@@ -601,7 +606,7 @@ static void sdp_verbs_notice(struct sdp_conn *conn)
 
 /*
  * A Send of a software device completes when TCP has it, not when it arrives.
- * Only a message of the peer, or its answer to a probe, proves that.
+ * Only a message of the peer, or its answer to a probe, proves that it has arrived.
  */
 static bool sdp_verbs_unproven(struct sdp_conn *conn)
 {
@@ -626,7 +631,7 @@ static u32 sdp_verbs_unsent(const struct sdp_conn *conn)
 	return likely(v) ? READ_ONCE(v->tx_unsent) : 0;
 }
 
-/* Control messages are none: the peer decides how many answers it wants */
+/* Control messages do not count: the peer decides how many answers it wants */
 static u32 sdp_verbs_progress(const struct sdp_conn *conn)
 {
 	return (u32)READ_ONCE(sdp_sk(conn->sk)->tx_bytes);

@@ -75,7 +75,7 @@ void sdp_txq_free(struct sdp_conn *conn)
  *
  * Context: lock_sock.
  *
- * Return: whether messages still have some.
+ * Return: whether messages still refer to tx_chunk.
  */
 bool sdp_txq_trim(struct sdp_conn *conn)
 {
@@ -198,7 +198,7 @@ static int sdp_txq_room(struct sdp_conn *conn)
 	return 1;
 }
 
-/* Can @m, the youngest unsent message, take more bytes? Context: tx_lock held. */
+/* Bytes that can still be added to @m, the youngest unsent message. Context: tx_lock held. */
 static u32 sdp_txq_append_room(struct sdp_conn *conn, struct sdp_tx_msg *m)
 {
 	struct sdp_verbs *v = conn->verbs;
