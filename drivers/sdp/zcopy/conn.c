@@ -9,7 +9,7 @@
 #include "sdp.h"
 #include "sdp_mib.h"
 
-/* A message is leaving: does the peer learn that we would like pipelined mode? */
+/* A message is leaving: ask for pipelined mode if we would like that, and count payload. */
 static void sdp_zc_header(struct sdp_conn *conn, struct sdp_msg *m, u32 bytes)
 {
 	if (sdp_zc_asks_pipe(conn))
@@ -35,8 +35,8 @@ static const struct sdp_zc_ops sdp_zc_ops = {
  * sdp_zc_on - an end of a connection wants zero copy
  * @conn: connection
  *
- * Either the program has set SDP_ZCOPY, or the peer has sent a message of zero copy.
- * From now on the transmit half asks zero copy about each message.
+ * Either the program has set SDP_ZCOPY, or net.sdp.zcopy_threshold applies, or the peer has
+ * sent SrcAvail. From now on the transmit half asks zero copy about each message.
  *
  * Context: any.
  */
@@ -140,7 +140,7 @@ void sdp_zc_drained(struct sdp_conn *conn)
  * @conn: connection
  * @bit: enum sdp_ctl
  *
- * If it is one of zero copy, it counts as sent from here on.
+ * If so, SinkAvail, SinkAvailCancel, SinkCancelAck and SendSm count as sent from here on.
  *
  * Context: tx_lock.
  */

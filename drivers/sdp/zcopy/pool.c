@@ -295,7 +295,8 @@ static bool sdp_zc_cache_keep(struct sdp_zc_region *r)
  *
  * Context: process.
  *
- * Return: the oldest region, if it would have to go for another one, or NULL.
+ * Return: the oldest region of the connection, if the limits of the cache leave no room for
+ * another one, or NULL.
  */
 static struct sdp_zc_region *sdp_zc_cache_recycle(struct sdp_conn *conn)
 {
@@ -445,8 +446,8 @@ static int sdp_zc_charge(struct sdp_zc_region *r)
 }
 
 /*
- * The pages may be held for as long as the peer likes, so they are moved to
- * where that does no harm, and the user is charged for them.
+ * The peer decides how long the pages are held. So FOLL_LONGTERM moves them to where that
+ * does no harm, and the user is charged for them.
  */
 static int sdp_zc_pin(struct sdp_zc_region *r, u32 n)
 {
@@ -469,7 +470,7 @@ static int sdp_zc_pin(struct sdp_zc_region *r, u32 n)
 
 /*
  * Memory without a mapping of the device yet, but with the notifier for
- * changes. Not under lock_sock; the connection may be gone.
+ * changes. Not under lock_sock; the socket may have lost the connection.
  */
 static struct sdp_zc_region *sdp_zc_fill(struct sdp_conn *conn,
 					 unsigned long addr, u32 len,

@@ -2,7 +2,7 @@
 /*
  * Zero copy: memory of processes for the device. Mapped, described to a
  * registration, released. Calls the verbs and the memory management; used by
- * pool.c, which says when.
+ * pool.c, which says when, and by xfer.c.
  *
  * A region is in use, by one process, or kept by the pool; the one that has
  * taken it out of a list owns it. Teardown waits until none is left.
@@ -136,7 +136,7 @@ void sdp_zc_unbind(struct sdp_zc_region *r, bool spare)
  * @r: region after sdp_zc_unbind(), whose connection may be gone
  *
  * If the device has written to pages that are not dirty yet, it waits for their locks,
- * which a file system may hold for as long as it likes. Nothing may wait for the caller.
+ * which a file system may hold for an unlimited time. Nothing may wait for the caller.
  *
  * Context: as sdp_zc_unbind().
  */
@@ -214,8 +214,8 @@ int sdp_zc_map(struct sdp_zc_region *r)
 }
 
 /*
- * Completion of the work requests for a region: only the invalidation, the last
- * one, is signalled. Context: softirq.
+ * Completion of the work requests for a region: only the last one is signalled, which
+ * invalidates the registration. Context: softirq.
  */
 static void sdp_zc_done(struct ib_cq *cq, struct ib_wc *wc)
 {

@@ -7,10 +7,10 @@
  *
  * There is one SinkAvail at a time, in pipelined mode, while nothing is queued or
  * advertised. It ends when the peer has written (RdmaWrCompl); when a message with
- * payload comes, after which neither end uses it; with DisConn and ModeChange; or when
- * the reader does not want to wait any more and the peer agrees (SinkAvailCancel,
- * SinkCancelAck). The memory is the reader's own again when its invalidation
- * is complete, whatever the peer does.
+ * payload comes, after which neither end uses it; with DisConn and ModeChange; with a
+ * SrcAvail, if it has not left yet; or when the reader does not want to wait any more and
+ * the peer agrees (SinkAvailCancel, SinkCancelAck). The memory is the reader's own again
+ * when its invalidation is complete, whatever the peer does.
  *
  * Data placed by RDMA Write bypasses the receive queue. Later data may already
  * be queued when the reader returns, so rx_seq and copied_seq do not count the
@@ -293,7 +293,7 @@ static u32 sdp_zc_sink_done(struct sdp_conn *conn)
 		SDP_INC_STATS(net, RX_ZCOPY_WRITES);
 	SDP_ADD_STATS(net, RX_ZCOPY_BYTES, done);
 	SDP_ADD_STATS(net, RX_BYTES, done);
-	/* readers that came meanwhile did not read it, as there is one zc->rx */
+	/* readers that came meanwhile left the SrcAvail alone, as there is one zc->rx */
 	if (pending)
 		conn->sk->sk_data_ready(conn->sk);
 	return done;

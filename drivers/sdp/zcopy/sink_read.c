@@ -77,7 +77,8 @@ void sdp_zc_asked(struct sdp_conn *conn)
 
 /*
  * A SrcAvail without payload is void if the peer sent it before it had seen a SinkAvail
- * or SendSm of ours. When the peer sees that message, it knows. Context: sdp->lock held.
+ * or SendSm of ours. The peer takes it back as well when it receives that message.
+ * Context: sdp->lock held.
  */
 static bool sdp_zc_void(const struct sdp_rx_ctx *c)
 {
@@ -202,7 +203,7 @@ static void sdp_zc_rx_next(struct sdp_conn *conn)
  *
  * Its advertisements of pipelined mode, and ours, are void then. That includes the rest of
  * one that has been read in part: RdmaRdCompl may have crossed ModeChange, which the peer
- * cannot avoid, and says where to go on.
+ * cannot avoid, and says where to continue.
  *
  * Context: sdp->lock.
  *
@@ -253,8 +254,9 @@ bool sdp_zc_pending(const struct sock *sk)
  * @sk: socket, on whose receive queue the program has not found enough
  * @seq: rx_seq when it looked
  *
- * Advertised data that no message comes before is requested as messages, in each mode:
- * the payload that came along in combined mode may have been read by itself.
+ * If the queue has received nothing since then, the advertised data comes next, and the
+ * function asks for it as messages. It does so in each mode: the payload that came along in
+ * combined mode may have been read by itself.
  *
  * Context: process; no spinlock held.
  */
@@ -365,9 +367,9 @@ static u32 sdp_zc_rx_want(struct sock *sk, struct msghdr *msg, size_t len,
 
 /*
  * Claim the advertisement for @len bytes from @seq on, and fill in where they are; false
- * if that is not possible. Pinning memory takes time: the advertisement may have been
- * cancelled since, and another one be here, of another size, and after messages that have
- * to be read first, or that another reader has read. Context: lock_sock held.
+ * if that is not possible. Pinning memory takes time. Meanwhile the advertisement may have
+ * been cancelled, and another one, of another size, have come. Messages may have come before
+ * it, which have to be read first, or which another reader has read. Context: lock_sock held.
  */
 static bool sdp_zc_rx_claim(struct sdp_conn *conn, struct ib_rdma_wr *rd,
 			    u32 len, u32 seq)

@@ -368,7 +368,7 @@ static bool sdp_zc_tx_over(const struct sdp_conn *conn)
 
 /*
  * A number that changes as long as we get somewhere. Before its turn that is the data
- * ahead of it; control messages are none: the peer decides how many answers it wants.
+ * ahead of it. Control messages do not count: the peer decides how many answers it wants.
  */
 static u32 sdp_zc_tx_progress(const struct sdp_conn *conn)
 {

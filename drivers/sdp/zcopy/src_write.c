@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Zero copy by RDMA Write, the source: pipelined mode, and what the peer's
- * readers offer. Calls xfer.c and the verbs; called by the transmit
+ * readers offer. Calls xfer.c and the verbs; called by src_read.c, the transmit
  * engine and the receive half.
  *
  * A sink that would like pipelined mode says so by REQ_PIPE; the source goes

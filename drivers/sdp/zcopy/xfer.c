@@ -93,7 +93,7 @@ bool sdp_zc_sink_out(const struct sdp_zc *zc)
 }
 
 /**
- * sdp_zc_sink_end - a SinkAvail, if there is one, is void
+ * sdp_zc_sink_end - a SinkAvail, if there is one, is over: filled, void or given up
  * @conn: connection
  *
  * Context: sdp->lock.

@@ -13,8 +13,9 @@
  * sdp->lock protects states and numbers. States that let the transmit engine
  * continue change with tx_lock held as well, so the engine may read them with
  * tx_lock alone. sdp_zc_crossed() is an exception: it takes back a SrcAvail of
- * pipelined mode, after which nothing is queued. A region belongs to the process
- * that has claimed the state.
+ * pipelined mode, after which nothing is queued. Reception looks at a send of ours only
+ * once SrcAvail has left, so sdp_zc_tx_begin() fills the send in with tx_lock alone.
+ * A region belongs to the process that has claimed the state.
  */
 #ifndef _SDP_ZCOPY_H
 #define _SDP_ZCOPY_H
@@ -54,7 +55,7 @@ struct sdp_sock;
 
 /**
  * struct sdp_zc_region - memory of a process that the device may use
- * @cqe: completion of the last work request for it, the invalidation
+ * @cqe: completion of the last work request for it, which invalidates @mr
  * @conn: connection
  * @mr: its registration, for as many pages as are possible; NULL before @bound
  * @page: the pages, pinned while @nr is not 0
@@ -73,7 +74,7 @@ struct sdp_sock;
  * @used: jiffies when it was last used
  * @watched: the mapping is watched for changes
  * @stale: it has changed; with the lock of the cache
- * @mm: mm of the mapping, which it keeps from being freed
+ * @mm: mm of the mapping, which @mni keeps from being freed
  * @mni: notifier for changes of the mapping
  * @seq: sequence number of @mni when the pages were about to be pinned
  */
@@ -169,7 +170,7 @@ struct sdp_zc_adverts {
 /**
  * struct sdp_zc - zero copy of a connection with a verbs link
  * @conn: the connection
- * @able: the device supports it; fixed
+ * @able: the device supports it, and memory for @rx_src and @tx_sink was there; fixed
  * @pipe: pipelined mode may be used: net.sdp.zcopy_pipelined; fixed
  * @max: SrcAvail that the peer may have open at a time, and SinkAvail; fixed
  * @drained: the queue pair is dead, and the device does not access memory any more
@@ -183,13 +184,14 @@ struct sdp_zc_adverts {
  * @tx_pipe: the peer would like pipelined mode (REQ_PIPE)
  * @tx_piped: our sending half has been in pipelined mode
  * @tx_mode: mode of our sending half, enum sdp_mode
- * @tx_want: mode it changes to as soon as ModeChange can leave
+ * @tx_want: mode it changes to as soon as ModeChange can leave; lock_sock, and tx_lock
+ *	     to change
  * @tx_mseq: MSeq of our SrcAvail
  * @tx_len: bytes of @tx
  * @tx_head: those that go along with SrcAvail, 0 in pipelined mode
  * @tx_left: bytes of @tx after @tx_head that the peer has not got yet
- * @tx_written: bytes of the RDMA Write under way
- * @tx_data: messages with payload sent
+ * @tx_written: bytes of the RDMA Write under way; tx_lock
+ * @tx_data: messages with payload sent; tx_lock, once @tx_piped is set sdp->lock as well
  * @tx_void: those of them that made a SinkAvail void: the peer does not count these
  * @tx_piped_data: @tx_data when the mode was changed last
  * @tx_sink: SinkAvail of the peer that are not void
