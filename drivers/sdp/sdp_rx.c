@@ -202,7 +202,8 @@ static u32 sdp_rx_copy(struct sock *sk, u32 seq, u32 len, struct iov_iter *to)
  *
  * Context: lock_sock, which is released while it waits.
  *
- * Return: 0, or a negative errno.
+ * Return: 0, also if the socket was disconnected meanwhile (sk_disconnects has changed), or
+ * a negative errno.
  */
 int sdp_rx_turn(struct sock *sk, long *timeo)
 {
@@ -239,8 +240,9 @@ static void sdp_rx_end_turn(struct sock *sk)
 
 /*
  * The copy faulted. Fault the pages of the reader's buffer in, without the socket lock;
- * see sdp_conn_fault_in(). There is memory that never takes a byte although that succeeds,
- * such as with a tag that does not match. Returns 0 to look again, 1 to stop, or -errno.
+ * see sdp_conn_fault_in(). Attempts are limited: some memory never takes a byte although
+ * that succeeds, such as with a pointer whose tag does not match. Returns 0 to look again,
+ * 1 to stop, or -errno.
  */
 static int sdp_rx_fault_in(struct sock *sk, struct sdp_read *r, u32 len)
 {
@@ -401,8 +403,8 @@ static int sdp_rx_urg_recv(struct sock *sk, struct msghdr *msg, size_t len,
  * @len: bytes wanted
  * @flags: MSG_*
  *
- * Context: lock_sock, which is released while it waits, while it brings memory in, and
- * during zero copy.
+ * Context: lock_sock, which is released while it waits, while it faults memory in, for
+ * the copy of MSG_OOB, and during zero copy.
  *
  * Return: as sdp_recvmsg().
  */

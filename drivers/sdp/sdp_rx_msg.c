@@ -19,7 +19,7 @@
 
 /* ---- messages ---- */
 
-/* An urgent byte will come. As in TCP, one that is here cannot be read by MSG_OOB now. */
+/* An urgent byte will come. As in TCP, MSG_OOB cannot read an earlier one any more. */
 static void sdp_rx_oob_pend(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 {
 	lockdep_assert_held(&sdp->lock);
@@ -153,7 +153,7 @@ static int sdp_rx_discon(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 		sdp_sock_set_state(sk, TCP_CLOSING);
 		break;
 	case TCP_FIN_WAIT2:
-		/* sdp_rx_closing() goes on */
+		/* sdp_rx_closing() continues */
 		if (sdp_conn_fin_waits(conn, c->m.h.mseq_ack)) {
 			sdp_sock_set_state(sk, TCP_CLOSING);
 			break;
@@ -162,7 +162,7 @@ static int sdp_rx_discon(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 		sdp_sock_set_state(sk, TCP_CLOSE);
 		break;
 	default:
-		break;	/* before ESTABLISHED: the CM handler looks */
+		break;	/* before ESTABLISHED: sdp_cm_up() looks at rx_discon */
 	}
 	return 0;
 }
@@ -465,7 +465,7 @@ void sdp_rx_taken(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 /**
  * sdp_rx_finish - finish a message outside of sdp->lock
  * @c: message
- * @bad: result of sdp_rx_dispatch()
+ * @bad: result of the checks and of sdp_rx_dispatch()
  *
  * Context: reception.
  */

@@ -2,8 +2,8 @@
 /*
  * Receive queue of a shared link: references to the pages that the payload
  * came in, in blocks, so that nothing is allocated per packet. Calls rx_resume and
- * rx_buffer of the link, and of SDP only the counters and inline functions of
- * headers. sdp_shared_tx.c opens the queue, sdp_shared_rx.c adds to it, and readers
+ * rx_buffer of the link, and of SDP only sdp_sock.c, the counters and inline functions
+ * of headers. sdp_shared_tx.c opens the queue, sdp_shared_rx.c adds to it, and readers
  * use it through sdp_rxq_shared.
  *
  * Reception adds at the end, under sdp->lock. Only a reader (lock_sock) removes
@@ -151,7 +151,7 @@ static struct sdp_rx_block *sdp_pages_more(struct sdp_rx_pages *q)
 	return blk;
 }
 
-/* The gaps of what remains after @skip bytes, if these are @len bytes */
+/* The gaps of the @len bytes that remain after the first @skip bytes */
 static struct rdma_stack_gaps sdp_gaps_rest(const struct rdma_stack_gaps *g,
 					    u32 skip, u32 len)
 {
@@ -295,9 +295,9 @@ sdp_pages_bulk(struct sdp_rx_pages *q, const struct rdma_stack_run *run,
 
 /*
  * Double the receive buffer, up to @limit and the largest value of net.sdp.rmem,
- * unless the program has set its size. It may do so now, under lock_sock, which is not
- * held here. It sets the bit before the size, in the order of the program: a processor with
- * weak order may still show the new size first.
+ * unless the program has set its size. It may do so now, under lock_sock, which reception
+ * does not hold. setsockopt() sets the bit before the size, but without a barrier: a
+ * processor with weak order may still show the new size first.
  */
 static void sdp_pages_grow(struct sock *sk, u32 limit)
 {
@@ -637,7 +637,10 @@ static u32 sdp_shared_find(struct sock *sk, u32 seq, struct sdp_rx_run *run)
 
 /* ---- removing ---- */
 
-/* All of the first block was read: keep it as the spare one, or free it. */
+/*
+ * All of the first block was read. The only one stays in the queue, empty. Another one becomes
+ * the spare one, or is freed.
+ */
 static void sdp_block_put(struct sdp_rx_pages *q, struct sdp_rx_block *blk)
 {
 	blk->head = 0;
@@ -693,7 +696,7 @@ static void sdp_pages_uncharge(struct sdp_rx_pages *q, u32 len, u32 queued)
 		q->charge -= (u32)div_u64((u64)q->charge * len, queued);
 }
 
-/* Uncharge what was read of it. Context: lock_sock, or no users; sdp->lock. */
+/* Uncharge the read part of @left. Context: sdp->lock, and lock_sock or no users. */
 static void sdp_pages_uncharge_left(struct sdp_sock *sdp)
 {
 	struct sdp_rx_pages *q = &sdp->rx_pages;

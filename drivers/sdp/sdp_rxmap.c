@@ -264,7 +264,7 @@ static u32 sdp_rxmap_front(struct sock *sk, struct vm_area_struct *vma,
 	}
 	if (done == room)
 		*skip = 0;
-	/* a whole page is there, but too much is mapped already: have the program read the run */
+	/* a whole page is there but was not mapped, see sdp_rxmap_note(): the program reads it */
 	else if (!done && !*skip)
 		*skip = min(run.len, room);
 	return done;
@@ -290,8 +290,8 @@ static u32 sdp_rxmap_have(struct sock *sk)
 /*
  * Get the mmap lock for reading, when no other task is in the middle of a read. Another
  * task may hold it arbitrarily long (FUSE), so lock_sock is released while it is waited
- * for; the socket may have another connection then. 0, with both locks held, or an error,
- * with lock_sock only.
+ * for. Returns 0, with both locks held, or an error, with lock_sock only: -EPIPE if the
+ * socket was disconnected meanwhile, since it may have another connection then.
  */
 static int sdp_rxmap_lock(struct sock *sk)
 {

@@ -611,7 +611,7 @@ static int sdp_shared_send(struct sock *sk, struct msghdr *msg, int flags)
 			continue;
 		}
 		if (unlikely(err == -EINPROGRESS)) {
-			/* another task holds it, which poll() cannot know: wait, as TCP does */
+			/* a task holds the transport, unknown to poll(): wait, as TCP does */
 			conn->stack->tx_wait(conn->qp);
 			continue;
 		}
@@ -750,8 +750,8 @@ static u64 sdp_shared_timed(struct sdp_conn *conn)
 }
 
 /*
- * Have the acknowledgment of @pos noticed, and that of a send that is timed, if it comes
- * before: the callback asks again for @pos. False: it is acknowledged.
+ * Have the acknowledgment of @pos noticed, or that of a send that is timed, if it comes
+ * before: then ctl_work asks again for @pos. False: the earlier of the two is acknowledged.
  */
 static bool sdp_shared_notify(struct sdp_conn *conn, u64 pos)
 {
@@ -806,7 +806,7 @@ static int sdp_shared_run(struct sdp_conn *conn)
 
 /* ---- waiting for room ---- */
 
-/* Where the next wake-up of a writer ought to be; 0: there is room. */
+/* The position whose acknowledgment is to wake a writer; 0: it need not wait. */
 static u64 sdp_shared_wake_pos(struct sdp_conn *conn)
 {
 	struct sdp_sock *sdp = sdp_sk(conn->sk);

@@ -167,8 +167,9 @@ static bool sdp_tx_corked(const struct sock *sk, int flags)
 }
 
 /*
- * Send one piece of a message. Returns < 0 to stop. It also stops when the socket was
- * disconnected since @dis, since the message must not continue on a new connection.
+ * Send one piece of a message, or wait for room. Returns bytes taken, 0 after a wait, or
+ * < 0 to stop. It also stops when the socket was disconnected since @dis, since the message
+ * must not continue on a new connection.
  */
 static int sdp_send_piece(struct sock *sk, struct msghdr *msg, int flags,
 			  long *timeo, int dis)
@@ -297,6 +298,8 @@ static int sdp_sendmsg_notified(struct sock *sk, struct msghdr *msg)
  * @sock: socket
  * @msg: data and flags; a destination is ignored as TCP does
  * @len: bytes, the same as in @msg
+ *
+ * Context: process; takes lock_sock, and may sleep.
  *
  * Return: bytes queued, or a negative errno as TCP would return it.
  */

@@ -128,7 +128,7 @@ u32 sdp_ext_len(u8 mid)
  * sdp_mid_name - name of a message, for logs and traces
  * @mid: enum sdp_mid, or any byte from the wire
  *
- * Return: its name in the specification, or "unknown".
+ * Return: its name in the specification or in Documentation/wire.rst, or "unknown".
  */
 const char *sdp_mid_name(u8 mid)
 {
@@ -212,7 +212,7 @@ static enum sdp_wire_err sdp_parse_ext(const u8 *p, struct sdp_msg *m)
 	}
 }
 
-/* An urgent byte is the last one of a message that has payload. */
+/* An urgent byte is the last one of Data or Ring with payload. */
 static enum sdp_wire_err sdp_check_urgent(const struct sdp_msg *m,
 					  enum sdp_wire_err err)
 {
@@ -337,7 +337,7 @@ u32 sdp_build_msg(u8 *p, const struct sdp_msg *m)
  * @imm: as a number
  * @written: bytes that the device has written
  * @mseq: MSeq of the message, which the immediate data does not carry
- * @acked: MSeqAck of the previous message; at most 65535 messages follow it
+ * @acked: MSeqAck of the previous message, which the new one exceeds by 65535 at most
  * @m: result, a Ring message without Bufs and Freed
  *
  * MSeqAck can only be checked by the connection.
