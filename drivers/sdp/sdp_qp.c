@@ -1084,6 +1084,8 @@ static void sdp_qp_tx_put(struct sdp_conn *conn, struct sdp_chunk *c)
  * @gfp: how to allocate
  * @must: as for sdp_mem_charge_tx()
  *
+ * Its pages are SDP_BUF_TRUESIZE bytes, or a single page if so many are not free.
+ *
  * Context: lock_sock, no spinlock if @gfp may sleep.
  *
  * Return: a chunk with one reference, or NULL.

@@ -453,7 +453,8 @@ void sdp_ring_leave(struct sock *sk)
  * sdp_ring_poll - the program asks for the state of a socket
  * @sk: socket, not locked
  *
- * The program may wait for an answer to data that is delayed, so send that.
+ * The program may wait for an answer to data that is delayed, so send that. The program
+ * counts as in a system call until its next one ends.
  *
  * Context: process; no spinlock held.
  */

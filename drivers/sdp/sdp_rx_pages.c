@@ -454,7 +454,7 @@ void sdp_pages_idle(struct sdp_sock *sdp)
  * @sk: socket
  *
  * If so, sdp_shared_consume() resumes it when no more than half of the buffer is in
- * use.
+ * use and there is a block for what comes.
  *
  * Context: sdp->lock, after sdp_pages_add().
  */

@@ -45,7 +45,8 @@ void sdp_tx_settle(struct sock *sk)
  * @sk: socket
  * @wake: asked for poll, where notsent_lowat counts half
  *
- * Context: any; the answer may be stale at once, a wake-up follows.
+ * Context: any, but not under sdp->lock, which the link may take; the answer may be stale at
+ * once, a wake-up follows.
  */
 bool sdp_stream_memory_free(const struct sock *sk, int wake)
 {
@@ -73,7 +74,7 @@ bool sdp_stream_memory_free(const struct sock *sk, int wake)
  *
  * Wakes only if a writer found the buffer full and a third of it is free.
  *
- * Context: any.
+ * Context: any, but not under sdp->lock.
  */
 void sdp_write_space(struct sock *sk)
 {

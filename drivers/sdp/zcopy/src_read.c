@@ -26,7 +26,7 @@
 #include "sdp_verbs.h"
 
 /**
- * sdp_zc_tx_held - whether data have to wait for a SrcAvail of ours
+ * sdp_zc_tx_held - whether data have to wait for a SrcAvail or an RDMA Write of ours
  * @conn: connection
  *
  * Context: tx_lock.

@@ -292,7 +292,7 @@ struct sdp_zc {
  * @ack: MSeqAck for a message that leaves now, @ack without zero copy
  * @header: a message with that many bytes of payload is leaving: complete its
  *	    flags, and count it
- * @held: data have to wait for a SrcAvail of ours
+ * @held: data have to wait for a SrcAvail or an RDMA Write of ours
  * @busy: there is a send whose data are not messages yet
  * @next: as sdp_zc_next(). NULL: there is no pipelined mode
  * @write: as sdp_zc_write(), with @next
