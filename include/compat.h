@@ -67,12 +67,12 @@ static inline void netdev_unlock(struct net_device *dev)
 	from_timer(var, timer, field)
 #endif
 
-/* Of an iterator over user memory in pieces; before 6.4 a field of it. */
+/* The pieces of an iterator over user memory; before 6.4 a field of it. */
 #ifndef HAVE_ITER_IOV
 #define iter_iov(iter)		((iter)->iov)
 #endif
 
-/* Flags of a mapping; before 6.3 a field like others */
+/* Flags of a mapping; before 6.3 a field that is written directly */
 #ifndef HAVE_VM_FLAGS_MOD
 static inline void vm_flags_mod(struct vm_area_struct *vma, unsigned long set,
 				unsigned long clear)
@@ -81,12 +81,12 @@ static inline void vm_flags_mod(struct vm_area_struct *vma, unsigned long set,
 }
 #endif
 
-/* Since 6.19 the core says that it may be longer than struct sockaddr. */
+/* From 6.19 on an address that may be longer than struct sockaddr has a type of its own. */
 #ifndef HAVE_SOCKADDR_UNSIZED
 #define sockaddr_unsized	sockaddr
 #endif
 
-/* The default, until 6.17 wanted every work queue to say what it is */
+/* From 6.17 on every work queue needs WQ_PERCPU or WQ_UNBOUND; before, this is the default. */
 #ifndef HAVE_WQ_PERCPU
 #define WQ_PERCPU		0
 #endif
@@ -165,13 +165,13 @@ hrtimer_setup(struct hrtimer *timer,
 }
 #endif
 
-/* From 6.7 on a program may change the length, of a Unix address. */
+/* From 6.7 on a BPF program may change the length of the address, if that is a Unix address. */
 #ifndef HAVE_CGROUP_SOCKADDR_LEN
 #define __cgroup_bpf_run_filter_sock_addr(sk, uaddr, len, type, ctx, flags) \
 	__cgroup_bpf_run_filter_sock_addr(sk, uaddr, type, ctx, flags)
 #endif
 
-/* From 6.16 on both have a last argument more, of device memory. */
+/* From 6.16 on both have one more argument at the end, for device memory. */
 #ifndef HAVE_MSG_ZEROCOPY_DEVMEM
 #define msg_zerocopy_realloc(sk, size, uarg, devmem) \
 	msg_zerocopy_realloc(sk, size, uarg)
@@ -179,7 +179,7 @@ hrtimer_setup(struct hrtimer *timer,
 	__zerocopy_sg_from_iter(msg, sk, skb, from, len)
 #endif
 
-/* Functions of struct ubuf_info; before 6.10 it has the one alone. */
+/* Functions of struct ubuf_info; before 6.10 it has a member callback instead. */
 #ifndef HAVE_UBUF_INFO_OPS
 struct ubuf_info_ops {
 	void (*complete)(struct sk_buff *skb, struct ubuf_info *ubuf,
@@ -195,7 +195,7 @@ static inline bool skb_frags_readable(const struct sk_buff *skb)
 }
 #endif
 
-/* The default, and all there was before there were several ways */
+/* NAPI of a device in threads; before there were several modes, a bool */
 #ifndef HAVE_NETIF_THREADED_ENABLE
 #define netif_threaded_enable(dev)	dev_set_threaded(dev, true)
 #endif
@@ -205,7 +205,7 @@ static inline bool skb_frags_readable(const struct sk_buff *skb)
 #define MSG_SPLICE_PAGES	0x8000000
 #endif
 
-/* Members of a proto_ops: that one; splice_eof, which stable releases of 6.1 have as well */
+/* Members of a proto_ops: sendpage; splice_eof, which stable releases of 6.1 have as well */
 #ifdef HAVE_PROTO_OPS_SENDPAGE
 #define COMPAT_OPS_SENDPAGE(fn)		.sendpage = (fn),
 #else

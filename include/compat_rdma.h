@@ -55,7 +55,7 @@ static inline enum ib_port_state ib_get_curr_port_state(struct net_device *dev)
 }
 #endif
 
-/* Before, no udev rule renamed a device that a user had named. */
+/* Earlier kernels do not tell udev rules whether a user has named the device. */
 #ifndef HAVE_IB_MARK_NAME_ASSIGNED_BY_USER
 static inline void ib_mark_name_assigned_by_user(struct ib_device *dev)
 {
