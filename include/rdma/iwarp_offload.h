@@ -62,8 +62,8 @@ enum iwarp_offload_feature {
  * @max_conns: connections it can hold
  * @max_frags: pieces of an FPDU that it can gather; more are never made
  * @max_fpdu: longest FPDU it can check or fill by itself; longer ones get no
- *	      verdict. A connection with longer segments leaves nothing to the
- *	      NIC; if they become longer later, tx_fill finishes them.
+ *	      verdict. A connection with longer segments leaves no sent FPDU to
+ *	      the NIC; if they become longer later, tx_fill finishes them.
  * @max_bufs: tagged buffers it can hold for each connection
  */
 struct iwarp_offload_caps {
@@ -171,22 +171,22 @@ struct iwarp_offload_buf {
  *		 may sleep.
  * @rx_resync: optional: an FPDU begins at sequence number @seq, which is position @pos:
  *	       the answer to @rx_lost. The provider has processed everything in
- *	       front of it. Context: softirq.
+ *	       front of it. Context: bottom halves disabled, the TCP socket held.
  * @rx_passed: with RX_PLACE, the provider is about to process bytes, up to
  *	       sequence number @seq, that came without a verdict, perhaps by
  *	       another device. After return nothing before @seq is
- *	       placed. Context: softirq.
+ *	       placed. Context: bottom halves disabled, the TCP socket held.
  * @place_add: with RX_PLACE, payload may be placed into @buf from now on. The
  *	       NIC does so only for the packet that is exactly the next one of
  *	       the stream, no byte of which it has seen before, when all of its
  *	       FPDUs are complete and good, and TCP is sure to accept it. All
  *	       others are left to the host. So placed data is never written to
  *	       again once the host has processed it. Return 0 or
- *	       -ENOSPC. Context: softirq, the TCP socket held.
+ *	       -ENOSPC. Context: bottom halves disabled, the TCP socket held.
  * @place_del: nothing is written to @buf after return, even if packets that
  *	       refer to its pages still exist. It is called for each buffer
- *	       before conn_del and before RX_PLACE is removed. Context: process
- *	       or softirq, must not sleep.
+ *	       before conn_del and before RX_PLACE is removed. Context: bottom
+ *	       halves disabled.
  */
 struct iwarp_offload_ops {
 	void (*caps)(struct net_device *netdev,
@@ -204,15 +204,15 @@ struct iwarp_offload_ops {
 
 /**
  * struct iwarp_offload_host_ops - implemented by a provider
- * @tx_fill: write the final bytes [@seq, @seq + @len) of the stream to @dst,
- *	     CRCs included. Return 0; -ENOENT for bytes that are final: they are
- *	     sent as they are; -ESTALE if the first of them are acknowledged and
- *	     their record is gone: such a packet is dropped, and TCP sends its
- *	     unacknowledged part again. Context: any except hardware interrupt.
+ * @tx_fill: @dst holds the bytes [@seq, @seq + @len) of the stream as they were handed to
+ *	     TCP: overwrite those that are not final, CRCs included. Return 0 if there were any;
+ *	     -ENOENT if all bytes are final: they are sent as they are; -ESTALE if the first of
+ *	     them are acknowledged and their record is gone: such a packet is dropped, and TCP
+ *	     sends its unacknowledged part again. Context: any except hardware interrupt.
  * @tx_fpdu: the FPDU that contains @seq: its first sequence number, bytes and
  *	     enum iwarp_layout; -ENOENT and -ESTALE as above. Context: as @tx_fill.
  * @rx_lost: the driver cannot follow the stream any more (loss, reordering)
- *	     and asks for rx_resync. Context: any.
+ *	     and asks for rx_resync. Context: as @tx_fill.
  */
 struct iwarp_offload_host_ops {
 	int (*tx_fill)(struct iwarp_offload_conn *conn, u32 seq, void *dst,

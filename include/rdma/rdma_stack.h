@@ -51,8 +51,8 @@ enum rdma_stack_place {
  * struct rdma_stack_map - answer of rdma_stack_query()
  * @place: enum rdma_stack_place of each enum rdma_stack_comp
  * @link: the device offers struct rdma_stack_link, for this queue pair
- * @immediate: Write with immediate data; for a queue pair: its peer takes it. Set
- *	       for iWARP providers, not all of which support it
+ * @immediate: Write with immediate data; for a queue pair: its peer takes it. Only for iWARP,
+ *	       where not all drivers support it; false on InfiniBand and RoCE, where all do
  * @registered: the table is one that a provider registered, not a fact about the driver
  */
 struct rdma_stack_map {
@@ -323,8 +323,8 @@ struct rdma_stack_ip {
  * change: the layout is kept.
  *
  * The queue pair may be created with few work requests. If the peer does not
- * agree to a shared link, ib_modify_qp() with IB_QP_CAP resizes its queues. It may also
- * do so later, with what is posted: -EBUSY if it is not possible now.
+ * agree to a shared link, ib_modify_qp() with IB_QP_CAP resizes its queues. The ULP may also
+ * do so later, while requests are posted: -EBUSY if it is not possible now.
  *
  * tx_reserve and tx_append return 0 or::
  *
@@ -377,8 +377,8 @@ struct rdma_stack_link {
 
 /**
  * struct rdma_stack_provider - registration of a provider for a device
- * @query: fill @map->place for a queue pair, or for new ones if @qp is NULL,
- *	   and @map->link. Context: process.
+ * @query: fill @map->place, @map->link and @map->immediate for a queue pair, or for new
+ *	   ones if @qp is NULL. Context: process.
  * @link: shared link, or NULL
  */
 struct rdma_stack_provider {
