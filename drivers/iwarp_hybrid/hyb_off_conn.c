@@ -13,8 +13,8 @@
  * takes part; the engines do not run then. The driver's conn_add and conn_del
  * are called with the socket owned, hence they must not take RTNL, which may be
  * held when a driver reports a change. hyb_off_lock protects the list alone. When
- * the socket has no users any more, only its packets, it is hyb_off_end_lock under
- * which the NIC forgets the connection.
+ * the socket has no users any more, only its packets, the connection is removed from the NIC
+ * under hyb_off_end_lock.
  *
  * Calls hyb_off_place.c, hyb_off_rec.c, hyb_off_steer.c, hyb_off_sw.c and
  * hyb_place.c.
@@ -34,8 +34,8 @@
 #if IS_ENABLED(CONFIG_SOCK_VALIDATE_XMIT)
 
 /*
- * For what a driver waits for under RTNL when it leaves; work on the other queue
- * waits for RTNL, and takes all places there.
+ * A driver that unregisters waits for these work items with RTNL held. hyb_off_wq cannot be
+ * used: its work items take RTNL, and may occupy all of its workers.
  */
 static struct workqueue_struct *hyb_off_end_wq;
 
@@ -148,8 +148,8 @@ static u32 hyb_off_requested(const struct hyb_off_conn *o)
 }
 
 /*
- * The requested engines that the NIC offers; @o->ops is set. FPDUs fill segments: a
- * NIC that cannot finish such long ones alone is not used for sending.
+ * The requested engines that the NIC offers; @o->ops is set. Also stores the NIC's limits. FPDUs
+ * fill segments: a NIC that cannot finish such long ones alone is not used for sending.
  */
 static u32 hyb_off_wanted(struct hyb_off_conn *o)
 {
@@ -211,9 +211,9 @@ static void hyb_off_conn_del(struct hyb_off_conn *o)
 }
 
 /*
- * Switch the NIC to the engines @want. It still finishes FPDUs that were left
- * to it before. The hook finishes them in software if the NIC finishes no new
- * ones.
+ * Switch the NIC to the engines @want. It still finishes marked packets that are on their
+ * way. If none of @want is for sending, the hook finishes later (re)transmissions of FPDUs
+ * that were left to the NIC before.
  */
 static void hyb_off_conn_set(struct hyb_off_conn *o, u32 want)
 {
@@ -298,7 +298,10 @@ static void hyb_off_apply(struct hyb_off_conn *o)
 		hyb_off_apply_steer(o, want);
 }
 
-/* The NIC leaves. Context: socket owned, or without users and hyb_off_end_lock held */
+/*
+ * The NIC's driver unregisters. Context: socket owned, or without users and hyb_off_end_lock
+ * held
+ */
 static void hyb_off_gone(struct hyb_off_conn *o)
 {
 	if (!o->ops)
@@ -330,14 +333,15 @@ void hyb_off_update(struct hyb_qp *qp)
 		hyb_off_apply(hyb_off_of(qp));
 }
 
-/* ------------------------------------------------------- of the engines */
+/* ------------------------------------------------ called by the engines */
 
 /**
  * hyb_off_room - make sure that an FPDU can be recorded
  * @off: connection
- * @pieces: of its memory, at most HYB_OFF_PIECES, and one more
+ * @pieces: records needed, at most HYB_OFF_PIECES + 1
  *
  * Context: TCP socket held.
+ * Return: whether there is room. If not, this is counted.
  */
 bool hyb_off_room(struct hyb_off *off, unsigned int pieces)
 {
@@ -355,8 +359,8 @@ bool hyb_off_room(struct hyb_off *off, unsigned int pieces)
  * @pos: position of its first byte
  * @layout: enum iwarp_layout
  * @piece: its memory, in the order in which TCP gets it
- * @nr: how many pieces, as given to hyb_off_room() before; 1 may hold several
- *	FPDUs, see hyb_off_sealed()
+ * @nr: number of pieces; the last hyb_off_room() asked for at least as many. A single piece may
+ *	hold several FPDUs, see hyb_off_sealed()
  *
  * Context: TCP socket held.
  */
@@ -539,7 +543,7 @@ int hyb_off_attach(struct hyb_qp *qp, struct sock *sk)
 	struct hyb_off_conn *o;
 
 	sock_owned_by_me(sk);
-	/* no other module has set a protocol on top of ours */
+	/* no other module may have attached a ULP to this socket */
 	if (WARN_ON_ONCE(inet_csk(sk)->icsk_ulp_ops ||
 			 rcu_access_pointer(inet_csk(sk)->icsk_ulp_data)))
 		return -EBUSY;
@@ -666,9 +670,9 @@ static struct hyb_off_conn *hyb_off_orphan(struct net_device *netdev)
 }
 
 /*
- * Packets may wait for a device as long as its queueing discipline likes, and the
- * driver waits for us under RTNL. A connection that is on the list is not freed
- * before the lock is released: hyb_off_end() takes it later.
+ * Packets may wait for an unlimited time in a queueing discipline, and the
+ * driver waits for us under RTNL. A connection that was found on the list is not freed
+ * before hyb_off_end_lock is released: hyb_off_end() takes that lock first.
  */
 static void hyb_off_gone_orphans(struct net_device *netdev)
 {
@@ -702,7 +706,7 @@ static struct notifier_block hyb_off_nb = {
 	.notifier_call = hyb_off_event,
 };
 
-/* ------------------------------------------------------------- to be seen */
+/* ----------------------------------------------------------------- sysfs */
 
 u32 hyb_off_dev_nic(struct net_device *netdev)
 {
@@ -724,7 +728,7 @@ int hyb_off_cpu(struct hyb_qp *qp)
 	return sk ? READ_ONCE(sk->sk_incoming_cpu) : -1;
 }
 
-/* The queue pair holds the socket, and that keeps what @off points to */
+/* The queue pair holds the socket, with which the structure at hyb_qp.off is freed */
 static struct hyb_off_conn *hyb_off_look(struct hyb_qp *qp)
 {
 	/* pairs with hyb_tcp_start() */
@@ -852,7 +856,7 @@ static void hyb_off_reap(void)
 			o->sk->sk_prot->diag_destroy(o->sk, ECONNABORTED);
 }
 
-/* After the last device; sockets must not call us any more */
+/* Called after the last device is gone. On return no socket calls the module any more. */
 void hyb_off_exit(void)
 {
 	while (atomic_read(&hyb_off_nr)) {

@@ -5,12 +5,12 @@
  *
  * A NIC knows the sinks of Reads while these are outstanding, and regions that
  * the peer may write to: those registered by a work request from then on, others
- * from the first Write that comes for them. A buffer is removed before its STag becomes
- * invalid, its Read completes or the receive engine stops, and the NIC writes nothing there
+ * from the first Write that comes for them. A buffer is removed before the invalidation of its
+ * STag returns, its Read completes or the receive engine stops. The NIC writes nothing there
  * afterwards.
  *
- * The engine does not rely on it. It checks all, and copies what is not there;
- * payload that is placed lies at its destination when it is found.
+ * The engine does not rely on placement. It checks all payload, and copies it unless the packet
+ * refers to the memory of the destination.
  *
  * Locks: a region and a connection both have a list of their buffers, under
  * hyb_dev.place_lock, within which the driver is called. Buffers are added with
@@ -164,8 +164,8 @@ static void hyb_off_add(struct hyb_off_conn *o, struct hyb_mem *mem, u32 stag,
  * @len: bytes, within the region; 0 for all of it
  * @what: enum iwarp_place
  *
- * Until the region is revoked, hyb_off_stop() or, the sink of a Read,
- * hyb_off_read_done().
+ * It may do so until the region is revoked or hyb_off_stop() is called; into the sink of a Read
+ * until hyb_off_read_done().
  *
  * Context: TCP socket held.
  */
@@ -182,9 +182,9 @@ void hyb_off_place(struct hyb_qp *qp, struct hyb_mem *mem, u32 stag, u64 to,
  * @qp: queue pair
  * @mem: region of its sink, or NULL
  *
- * On return nothing is written there any more. Reads complete in order. A
- * buffer of a later one may be the oldest if this one has none; then that is
- * not placed.
+ * On return nothing is written there any more. Reads complete in order. If this
+ * one has no buffer, the oldest may be that of a later Read with the same region: it is removed,
+ * and the NIC does not place payload of that Read.
  *
  * Context: TCP socket held.
  */
@@ -236,7 +236,7 @@ void __init hyb_off_place_init(void)
  * hyb_off_place_end - the NIC forgets all buffers of a connection
  * @o: connection
  *
- * Context: TCP socket held, or owned by the caller.
+ * Context: TCP socket held, or owned by the caller, or without users.
  */
 void hyb_off_place_end(struct hyb_off_conn *o)
 {

@@ -70,14 +70,15 @@ struct hyb_off_blk {
  * struct hyb_off_ring - records of unacknowledged FPDUs, oldest first
  * @lock: protects all of it. A leaf, bottom halves disabled. Records are added
  *	  and freed with the TCP socket held, too; a holder of that may read
- *	  without the lock.
+ *	  without the lock, and allocate or free @spare.
  * @blks: blocks, the last one is being filled
  * @spare: empty block, or NULL
  * @first: oldest record in the first block
  * @nblks: blocks there are, without @spare
  * @nr: records there are; READ_ONCE() without the lock tells if there are any
  * @tx_seq: sequence number of position 0
- * @una: bytes before it have been acknowledged, and have no records
+ * @una: bytes before it have been acknowledged; records that end before it are freed. Also
+ *	 read without the lock
  * @ivl: marker interval, 0 for none
  * @crc: the CRC is in use
  */
@@ -119,7 +120,7 @@ void hyb_off_ring_acked(struct hyb_off_ring *r, u32 una);
 void hyb_off_ring_trim(struct hyb_off_ring *r);
 u32 hyb_off_ring_memory(const struct hyb_off_ring *r);
 
-/* These want the lock held */
+/* Context of these: hyb_off_ring.lock held */
 u32 hyb_off_ring_write(struct hyb_off_ring *r, const struct hyb_off_sink *sink);
 bool hyb_off_ring_covers(struct hyb_off_ring *r, u32 seq, u32 len);
 const u8 *hyb_off_ring_contig(struct hyb_off_ring *r, u32 seq, u32 len,
@@ -157,15 +158,14 @@ struct hyb_off_table {
 
 /**
  * struct hyb_off_steer - a filter of an ordinary NIC
- * @done: called with the socket owned when @have has been looked after; @added
- *	  if the filter is new
+ * @done: called with the socket owned after each run of @work; @added: the filter is new
  * @work: inserts or removes it; holds a reference of the socket while queued
  * @table: of the RDMA device, referenced
  * @user: the user that the filter counts for
  * @node: entry of hyb_off_table.conns, if @have
  * @max: filters that connections of the device may have; 0: this one gets none.
  *	 Written with the socket owned.
- * @lost: another connection took the filter over; until @max is set again
+ * @lost: the filter was removed for one of another connection; until @max is set again
  * @have: there is one
  * @loc: its place in the NIC's table
  * @queue: receive queue that it chooses
@@ -192,10 +192,10 @@ struct hyb_off_steer {
  * @pub: the view of the engines
  * @nic: the view of the NIC's driver
  * @ops: the driver's, held; NULL if the NIC does not know the connection.
- *	 Changes while a task owns the socket; once no task has that any more, under
+ *	 Changes while a task owns the socket; once the socket has no users any more, under
  *	 hyb_off_end_lock.
- * @asked: @ops was not NULL once, so it takes that lock to free this
- * @netdev: the device, held until the connection is detached
+ * @asked: @ops was not NULL once, so this is freed by @end, which takes that lock
+ * @netdev: the device, held until the connection is detached and has no filter; then NULL
  * @tracker: of that reference
  * @finisher: device whose driver finishes packets; others get them finished
  * @want: engines from now on; @nic.features has those that are still in use,
@@ -203,11 +203,11 @@ struct hyb_off_steer {
  * @qp: queue pair, NULL once detached; changes while a task owns the socket
  * @dev: for counters, NULL once detached; under ring.lock
  * @sk: socket; this structure goes with it
- * @destruct: the socket's own destructor
+ * @destruct: the socket's original destructor
  * @node: entry of the list of all
  * @ring: records
  * @steer: filter
- * @end: lets go of the NIC when the socket is gone
+ * @end: removes the connection from the NIC when the socket is gone
  * @mismatch: the NIC's verdict was wrong once
  * @bufs: tagged buffers that the NIC knows, the oldest first; under
  *	  hyb_dev.place_lock
@@ -237,7 +237,7 @@ struct hyb_off_conn {
 	u32 max_bufs;
 };
 
-/* Does IP wrap packets of the socket? Context: any. */
+/* Does IP wrap packets of the socket, by IPsec or in a tunnel without a device? Context: any. */
 bool hyb_off_wraps(struct sock *sk);
 
 /* The hook of the socket; see hyb_off_sw.c */

@@ -8,9 +8,8 @@
  * FPDU in several pieces has one record per piece.
  *
  * Records are kept in blocks, sorted by sequence number; adding one allocates
- * only when a block is full, and finding one is a search in the block it is
- * in. FPDUs that were finished before they were handed to TCP have none, so
- * there may be gaps.
+ * only when a block is full, and finding one walks over the blocks and searches in one.
+ * FPDUs that were finished before they were handed to TCP have none, so there may be gaps.
  *
  * Calls lib/iwarp/.
  */
@@ -31,7 +30,7 @@ static_assert(sizeof(struct hyb_off_blk) <= HYB_OFF_BLK_SIZE &&
  * struct hyb_off_fpdu - a recorded FPDU
  * @rec: its pieces, or the record that it shares
  * @off: where it begins in @rec
- * @pos: its position, as far as markers go
+ * @pos: its position modulo 2^32, which is enough to find the markers
  * @seq: sequence number of its first byte
  * @len: bytes on the wire
  * @ivl: marker interval to move by, 0 if it stands as on the wire
@@ -77,6 +76,7 @@ static struct hyb_off_blk *hyb_off_tail(struct hyb_off_ring *r)
  * @pieces: of memory
  *
  * Context: TCP socket held.
+ * Return: whether there is room.
  */
 bool hyb_off_ring_room(struct hyb_off_ring *r, unsigned int pieces)
 {

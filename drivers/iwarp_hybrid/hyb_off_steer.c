@@ -8,8 +8,8 @@
  *
  * The table of the NIC is the administrator's, and small. Connections are made by any
  * user, so they get as many filters of a device as the administrator allows
- * (hyb_dev.ntuple_filters), those of one user at most half of them. When these are in use,
- * a connection takes the filter of one that has received nothing for a while.
+ * (hyb_dev.ntuple_filters), those of one user other than root at most half of them. When these
+ * are in use, a connection takes the filter of one that has received nothing for a while.
  *
  * Calls the net device's ethtool operations.
  */
@@ -117,7 +117,7 @@ static int hyb_off_places_note(struct hyb_off_table *table, const u32 *used,
 
 /*
  * Ask the driver which places of its table are used. Returns 1 if it chooses them itself,
- * 0, or a negative errno. Context: RTNL held.
+ * 0 if @table->free is valid now, or a negative errno. Context: RTNL held.
  */
 static int hyb_off_places_ask(struct hyb_off_table *table,
 			      struct net_device *netdev)
@@ -339,7 +339,7 @@ static void hyb_off_filter_forget(struct hyb_off_conn *o)
 	WRITE_ONCE(o->steer.have, false);
 }
 
-/* How many of @max filters connections of the user may have */
+/* How many of @max filters connections of the user may have: root all of them */
 static u32 hyb_off_filter_share(const struct hyb_off_conn *o, u32 max)
 {
 	if (uid_eq(o->steer.user, GLOBAL_ROOT_UID))

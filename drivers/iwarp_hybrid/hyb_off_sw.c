@@ -7,13 +7,12 @@
  * A packet may hold FPDUs without CRC, or with markers elsewhere, when it
  * leaves by another device than its connection was added to, or when the NIC's
  * engines were switched off after the FPDUs were handed to TCP, or when NAT has
- * given it other addresses; a retransmission meets the NIC as it is now. TCP
- * keeps such packets as they were, so each gets a copy in fresh pages.
+ * given it other addresses. A retransmission is subject to the present settings of the NIC. TCP
+ * keeps such packets as they were, so each gets a copy in new pages.
  *
- * Context of everything here: the transmit path of the stack; any task or
- * softirq.
+ * Context: the transmit path of the stack, any task or softirq; for hyb_off_wraps() any.
  *
- * Calls hyb_off_rec, and counts.
+ * Calls hyb_off_rec.c.
  */
 #include <linux/if_vlan.h>
 #include <linux/ip.h>
@@ -110,7 +109,7 @@ static bool hyb_off_one_tag(const struct sk_buff *skb)
 	       skb_network_offset(skb) <= VLAN_ETH_HLEN;
 }
 
-/* Has a plain packet the addresses and ports by which the NIC knows it? */
+/* Does a plain packet have the addresses and ports by which the NIC knows the connection? */
 static bool hyb_off_known(const struct iwarp_offload_conn *c,
 			  const struct sk_buff *skb)
 {
@@ -143,7 +142,7 @@ bool hyb_off_wraps(struct sock *sk)
 	return wraps;
 }
 
-/* Has a device filters or programs of tc for the packets that it sends? */
+/* Does a device have filters or programs of tc for the packets that it sends? */
 static bool hyb_off_tc(const struct net_device *dev)
 {
 #if defined(CONFIG_NET_XGRESS)
@@ -181,9 +180,9 @@ static bool hyb_off_copies(const struct sock *sk)
 }
 
 /*
- * A packet that is wrapped was finished before that: by hyb_off_leaves(), or here
- * on its way to the device that wrapped it. Not if this is the device that the
- * route leads to, so that a layer on the way has wrapped it.
+ * A wrapped packet was finished before it was wrapped: by hyb_off_leaves(), or here
+ * on its way to the device that wrapped it. But if @dev is the device of the route, and the
+ * route does not wrap, a layer in between has wrapped an unfinished packet: returns true.
  */
 static bool hyb_off_hidden(struct sock *sk, const struct net_device *dev,
 			   const struct sk_buff *skb)
@@ -374,9 +373,9 @@ static const u8 *hyb_off_byte(const struct sk_buff *skb, u32 off)
 }
 
 /*
- * Are gaps for markers still to be opened, which must be done once? A packet
+ * Do the gaps for markers still have to be opened? That must happen exactly once. A packet
  * through a device on top of the NIC (bridge, VLAN, macvlan) was finished on its
- * way to that, and is a copy: not in the memory that TCP was given.
+ * way to that device, and is a copy: not in the memory that TCP was given.
  */
 static bool hyb_off_fresh(struct hyb_off_conn *o, const struct sk_buff *skb,
 			  const struct hyb_off_payload *pl)
@@ -402,9 +401,9 @@ static bool hyb_off_fresh(struct hyb_off_conn *o, const struct sk_buff *skb,
  * @skb: the packet, not yet cut into segments
  *
  * Packets for the NIC that finishes them are marked, so that it can drop those
- * that come to it when it does not know the connection any more. Packets with
+ * that reach it when it does not know the connection any more. Packets with
  * other addresses, by NAT, or with other tags are finished here, as the NIC does
- * not recognize them.
+ * not recognize them. Fragments, and packets that can no longer be finished, are dropped.
  *
  * Return: the packet, a finished copy of it, or NULL: it was dropped.
  */

@@ -20,7 +20,7 @@ struct hyb_mem;
 struct hyb_qp;
 struct page;
 
-/* Of hyb_dev.ntuple_filters. Larger tables are not searched for a free place. */
+/* Limit of hyb_dev.ntuple_filters; of a larger table of a NIC only so many places are used */
 #define HYB_OFF_FILTERS_MAX	8192
 
 #if IS_ENABLED(CONFIG_SOCK_VALIDATE_XMIT)
@@ -31,7 +31,7 @@ struct page;
  * @sk: its TCP socket
  *
  * Context: process, the caller owns the TCP socket (lock_sock).
- * Return: 0 or -ENOMEM: software does it all.
+ * Return: 0; -ENOMEM, or -EBUSY if the socket has a ULP: then software does it all.
  */
 int hyb_off_attach(struct hyb_qp *qp, struct sock *sk);
 
@@ -39,7 +39,7 @@ int hyb_off_attach(struct hyb_qp *qp, struct sock *sk);
  * hyb_off_detach - the engines stop for good
  * @qp: queue pair
  *
- * Data that TCP still has to send is finished all the same; the last of it goes
+ * Data that TCP still has to send is finished all the same: the records for it are freed
  * with the socket.
  *
  * Context: process, the caller owns the TCP socket.
@@ -47,7 +47,7 @@ int hyb_off_attach(struct hyb_qp *qp, struct sock *sk);
 void hyb_off_detach(struct hyb_qp *qp);
 
 /**
- * hyb_off_leaves - TCP gives away a packet of a connection
+ * hyb_off_leaves - TCP passes a packet of a connection to IP
  * @sk: TCP socket
  * @skb: packet, beginning with its TCP header
  *
@@ -79,7 +79,7 @@ void hyb_off_answer(struct hyb_qp *qp, u32 seq, u64 pos);
  * hyb_off_mismatch - an FPDU that the NIC said was good has a bad CRC
  * @qp: queue pair
  *
- * Counts it; the NIC's verdict is not believed on this connection any more.
+ * Counts it; the NIC's verdict is not used on this connection any more.
  * Context: TCP socket held.
  */
 void hyb_off_mismatch(struct hyb_qp *qp);
@@ -264,7 +264,7 @@ static inline void hyb_off_sealed(struct hyb_qp *qp, u64 pos, u32 len,
 }
 
 /**
- * hyb_off_acked - let go of records that are acknowledged
+ * hyb_off_acked - free records that are acknowledged
  * @qp: queue pair
  * @off: of the queue pair, may be NULL
  *
@@ -281,8 +281,8 @@ static inline void hyb_off_acked(struct hyb_qp *qp, struct hyb_off *off)
  * hyb_off_many - are there records that must not wait for the next message?
  * @off: of the queue pair, may be NULL
  *
- * If so, the engine must run when they are acknowledged. A few may stay with
- * a sender that has nothing more to say: up to a block, see hyb_off_priv.h.
+ * If so, the engine must run when they are acknowledged. A few records, up to a block (see
+ * hyb_off_priv.h), may stay until the next message is sent.
  *
  * Context: TCP socket held.
  */
@@ -298,10 +298,10 @@ static inline bool hyb_off_many(const struct hyb_off *off)
  * @seq: sequence number of that byte
  * @len: bytes of the FPDU
  *
- * The NIC's word is for packets of whole FPDUs, and TCP may have put several
+ * The NIC's verdict is for packets of whole FPDUs, and TCP may have put several
  * such packets together. It counts only where such a run begins at a boundary
- * of our own walk: FPDUs that a payload imitates prove nothing. To be called
- * for each FPDU, in order. CRC and markers are checked with it.
+ * of our own walk: the NIC might have followed payload that imitates FPDUs. To be called
+ * for each FPDU, in order. The verdict covers CRC and markers.
  *
  * Context: TCP socket held.
  */

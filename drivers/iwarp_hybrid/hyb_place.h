@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Placement of components: CRC, connection lookup, markers, payload. A queue
+ * Placement of components (CRC, connection lookup, markers), and the payload mode. A queue
  * pair gets the requested placement as far as the NIC supports it. The host
  * does the rest.
  */
@@ -26,14 +26,14 @@ void hyb_place_init(struct hyb_qp *qp);
  * @nic: engines of the NIC that serve it, BIT(enum iwarp_offload_feature)
  *
  * The host does the work of a component that the NIC does not serve. Takes effect
- * with the next FPDU. Calls hyb_place_changed() if the queue pair is connected.
+ * with the next FPDU. Calls hyb_place_changed() if a component of an attached queue pair moves.
  * Context: TCP socket held, or not connected.
  */
 void hyb_place_update(struct hyb_qp *qp, u32 nic);
 
 /**
  * hyb_place_changed - the result of hyb_attr_query() has changed
- * @dev: device that the core has, or one of its queue pairs
+ * @dev: registered device; its placement, or that of one of its queue pairs, has changed
  *
  * A work item reports it: the caller may hold RTNL or the TCP socket, and one switch
  * of a NIC changes many queue pairs.

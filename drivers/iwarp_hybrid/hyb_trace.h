@@ -299,8 +299,8 @@ TRACE_EVENT(hyb_place,
 );
 
 /*
- * The NIC lost its position in the stream. The driver tells it that an FPDU begins at
- * sequence number @seq, stream position @pos.
+ * The NIC has lost its position in the stream (rx_lost). This driver answers the NIC's driver:
+ * an FPDU begins at sequence number @seq, stream position @pos.
  */
 TRACE_EVENT(hyb_off_resync,
 	TP_PROTO(const struct hyb_qp *qp, u32 seq, u64 pos),
