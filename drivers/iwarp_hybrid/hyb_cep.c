@@ -2,9 +2,8 @@
 /*
  * Connection end points: the state machine. See hyb_cep.h.
  *
- * Every event, in softirq or in a call of the IW CM, sets a bit, and the state
- * machine takes the next step in a work item, or before the task that has the
- * connection lets go of it (hyb_cep_unlock()).
+ * Every event sets a bit, in any context. The state machine takes the next step in a
+ * work item, or before the task that has the connection releases it (hyb_cep_unlock()).
  *
  * The IW CM gets only the events that it accepts: CONNECT_REPLY once, CLOSE once
  * and only after an established connection; else it panics.
@@ -335,9 +334,9 @@ static void hyb_upcall_depth(const struct hyb_cep *cep,
 }
 
 /*
- * Report the peer's answer, or that there is none. Returns false if the cm_id
- * was let go of. The IW CM copies private data, and fails without memory for
- * that. It always accepts a failure event without private data. It must get one
+ * Report the peer's answer, or that there is none. Returns false if a failure was reported
+ * and the cm_id released. The IW CM copies private data, and refuses an event if there is no
+ * memory for that. It always accepts a failure event without private data. It must accept one
  * of the two before CLOSE.
  */
 static bool hyb_upcall_reply(struct hyb_cep *cep, int status, bool pdata)
@@ -372,7 +371,7 @@ static void hyb_upcall_established(struct hyb_cep *cep)
 	cep->id->event_handler(cep->id, &event);
 }
 
-/* The end of an established connection; the cm_id is let go */
+/* The end of an established connection; the cm_id is released */
 static void hyb_upcall_close(struct hyb_cep *cep, bool by_peer)
 {
 	struct iw_cm_event event = { .event = IW_CM_EVENT_DISCONNECT };
@@ -435,8 +434,8 @@ int hyb_mpa_send(struct hyb_cep *cep, const u8 *frame, size_t len)
 
 /*
  * Take the bytes of a start-up frame, and none after it. Returns 1 when it
- * is complete, 0 when not, -ECONNRESET at the end of the stream, MPA_START_*
- * when it is bad.
+ * is complete, 0 when not, -ECONNRESET at the end of the stream or after an error of TCP,
+ * MPA_START_BAD_* when it is bad.
  */
 static int hyb_mpa_recv(struct hyb_cep *cep, struct mpa_start *s)
 {
@@ -498,7 +497,10 @@ static void hyb_cep_flush(struct hyb_cep *cep, bool by_peer)
 	hyb_cep_unbind(cep);
 }
 
-/* Wait for these packets by an event, as other connections need the worker meanwhile */
+/*
+ * Packets with memory of requests are left: wait for them by an event, as other connections
+ * need the worker meanwhile
+ */
 static void hyb_cep_recall(struct hyb_cep *cep, bool by_peer)
 {
 	cep->state = HYB_CEP_RECALL;
@@ -643,8 +645,8 @@ struct sockaddr_storage hyb_local_addr(const struct iw_cm_id *id)
 }
 
 /*
- * Set the control group and the IP options of a new socket. The options are those of the
- * RDMA CM, unless the ULP has set all of them.
+ * Set the control group and the IP options of a new socket. The TOS of the RDMA CM applies to
+ * IPv4, unless the ULP has set all options.
  */
 static void hyb_cep_set_sock(struct hyb_cep *cep, struct sock *sk)
 {
@@ -753,7 +755,8 @@ static void hyb_step_connect(struct hyb_cep *cep, unsigned long ev)
 
 /*
  * The peer closed without an answer, or answered in revision 1: it does not
- * know revision 2. Try again without. Returns false if that is not possible.
+ * know revision 2. Try again with revision 1. Returns false if that was in use already. If
+ * the new attempt cannot begin, this reports the failure.
  */
 static bool hyb_cep_fall_back(struct hyb_cep *cep)
 {
@@ -874,7 +877,7 @@ static void hyb_cep_drop_lid(struct hyb_cep *cep)
 	hyb_lid_put(lid);
 }
 
-/* The Request or its sender is invalid, or the listener is gone */
+/* The Request is invalid, is missing, or cannot be passed to the ULP */
 static void hyb_cep_ignore(struct hyb_cep *cep, enum hyb_stat stat)
 {
 	hyb_stats_inc(cep->dev, stat);
@@ -924,7 +927,7 @@ static void hyb_step_request(struct hyb_cep *cep, unsigned long ev)
 		hyb_cep_drop(cep, true);
 }
 
-/* Enter full operation. A later error ends the connection in the usual way. */
+/* Enter full operation. Returns 0 or an error. A later error ends the connection as usual. */
 int hyb_cep_accept(struct hyb_cep *cep, struct iw_cm_id *id,
 		   struct iw_cm_conn_param *param)
 {
@@ -966,7 +969,10 @@ static void hyb_cep_drain(struct hyb_cep *cep, unsigned long delay,
 	hyb_tcp_drain(cep, cep->qp);
 }
 
-/* True if neither side wanted this end. A side that has closed may use a timeout. */
+/*
+ * True if an error or an abort ends the connection. If one side has closed it at the same
+ * time, only a Terminate of the peer counts: that side may use a timeout.
+ */
 static bool hyb_cep_breaks(unsigned long ev)
 {
 	unsigned long fault = BIT(HYB_EV_LOST) | BIT(HYB_EV_ERROR) |

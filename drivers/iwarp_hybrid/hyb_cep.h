@@ -4,13 +4,13 @@
  * the end.
  *
  * Every connection is an object with a state machine (enum hyb_cep_state). The
- * functions here run in process context, and those that take a connection with
- * its lock held, except hyb_cep_new(), hyb_cep_lock() and hyb_request_take().
+ * functions here run in process context. Those that take a connection need its lock, except
+ * hyb_cep_lock() and hyb_lid_unlist(), which needs hyb_lid.lock.
  *
  * Locks, outermost first: hyb_cep.lock; hyb_lsock_port.lock; hyb_lsock.lock;
  * hyb_lid.id_lock; hyb_cm_dev.lock; the socket's. Of these a connection takes its own,
- * those of its listener, which are not that of the port, and, for an entry of a list,
- * that of the device. None of them is held while waiting for the RTNL, hence
+ * hyb_lid.id_lock of its listener, the socket's, and hyb_cm_dev.lock to enter or leave the
+ * device's list. hyb_lid.lock is a leaf. None of them is held while waiting for the RTNL, hence
  * hyb_cm_dev_down() may be called with it held.
  */
 #ifndef HYB_CEP_H
@@ -40,7 +40,7 @@ struct socket;
 /* Longest wait for packets that the device has not sent, in jiffies */
 #define HYB_T_RECALL	(2 * HZ)
 
-/* Membership of a cm_id in a socket */
+/* A cm_id listens on a socket */
 struct hyb_link {
 	struct list_head node;
 	struct hyb_lid *lid;
@@ -52,8 +52,7 @@ struct hyb_link {
 
 /**
  * struct hyb_lid - a listening cm_id
- * @ref: one for the IW CM until destroy_listen, one for each connection
- *	 whose Request is not complete
+ * @ref: one for the IW CM until destroy_listen, one for each connection in @starting
  * @dev: device, counted in hyb_cm_dev.users
  * @id_lock: protects @id
  * @id: cm_id, referenced; NULL when destroyed, which it is not while it has @links
@@ -62,11 +61,11 @@ struct hyb_link {
  * @at: port of its sockets
  * @link: sockets; under the lock of the port
  * @links: entries of @link; under the lock of the port
- * @starting: connections whose Request is not complete
+ * @starting: connections whose Request has not been passed to the ULP
  * @seed: of the hash of addresses
- * @lock: of @peers
- * @peers: those of them that have not been ended, by hash of the peer's address; each
- *	   oldest first, and how many
+ * @lock: protects @peers
+ * @peers: connections in @starting without those that were evicted, by hash of the peer's
+ *	   address: a list, oldest first, and its length
  */
 struct hyb_lid {
 	struct kref ref;
@@ -90,7 +89,7 @@ struct hyb_lid {
 void hyb_lid_put(struct hyb_lid *lid);
 void hyb_lid_unlist(struct hyb_lid *lid, struct hyb_cep *cep);
 
-/* The caller owns the one reference of a new connection */
+/* The caller of hyb_cep_new() owns the only reference */
 struct hyb_cep *hyb_cep_new(struct hyb_dev *dev);
 void hyb_cep_lock(struct hyb_cep *cep);
 void hyb_cep_unlock(struct hyb_cep *cep);

@@ -3,8 +3,8 @@
  * Calls of the IW CM for connections, and the connection manager's part of a
  * device. See hyb_cm.h.
  *
- * They take the lock of the connection themselves; letting go of it takes the
- * steps of the state machine that are due (hyb_cep_unlock()).
+ * They take the lock of the connection themselves. Its release takes the steps of the state
+ * machine that are due (hyb_cep_unlock()).
  *
  * Calls hyb_cep.c and hyb_listen.c.
  */
@@ -21,7 +21,7 @@
 #include "hyb_tcp.h"
 #include "hybrid.h"
 
-/* hyb_iw_get_qp() has, and the IW CM calls nothing in between */
+/* hyb_iw_get_qp() has taken the reference, and the IW CM calls nothing in between */
 void hyb_iw_add_ref(struct ib_qp *ibqp)
 {
 }
@@ -39,6 +39,7 @@ void hyb_iw_rem_ref(struct ib_qp *ibqp)
  * The IW CM takes a reference with iw_add_ref next. A user may name any QP, and
  * it may be destroyed before that: so the reference is taken here.
  *
+ * Context: any.
  * Return: the QP, referenced, or NULL.
  */
 struct ib_qp *hyb_iw_get_qp(struct ib_device *ibdev, int qpn)

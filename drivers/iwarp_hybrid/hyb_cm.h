@@ -3,7 +3,8 @@
  * Connection management: iw_cm operations and the device's part. Connections are in
  * hyb_cep.h, listeners in hyb_listen.h.
  *
- * Everything here runs in process context, except where a function says otherwise.
+ * All functions run in process context, but hyb_iw_get_qp(), hyb_iw_add_ref() and
+ * hyb_iw_rem_ref() in any.
  */
 #ifndef HYB_CM_H
 #define HYB_CM_H
@@ -29,12 +30,12 @@ struct iw_cm_conn_param;
  * Listeners that are there before the device come with it: between
  * hyb_cm_dev_adding() and hyb_cm_dev_added(), by the task that calls these. The core
  * does not say when it has moved a device to another namespace of its own, so the second
- * call may be missing. Then what that task does counts as the same until the next task
- * comes.
+ * call may be missing. Then later listeners of that task are treated like these until the
+ * next hyb_cm_dev_adding().
  *
- * A caller of hyb_cm_dev_down() other than the core has to hold the device, which
- * is not freed until it is released. Returns false if the device has no
- * connections any more.
+ * Outside of hyb_dev_free(), a caller of hyb_cm_dev_down() has to hold the device:
+ * hyb_cm_dev_exit() waits until it is released. hyb_cm_dev_hold() returns false if that
+ * wait is over.
  */
 void hyb_cm_dev_init(struct hyb_dev *dev);
 void hyb_cm_dev_adding(struct hyb_dev *dev);

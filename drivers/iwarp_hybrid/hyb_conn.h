@@ -32,7 +32,7 @@ struct socket;
 
 /**
  * struct hyb_cm_dev - the connection manager's part of a device
- * @lock: protects @ceps, @lids, @down, @adder
+ * @lock: protects @ceps, @lids, @down, @adder, @recall
  * @ceps: all connections
  * @lids: all listening cm_ids
  * @down: nothing new is started
@@ -43,7 +43,7 @@ struct socket;
  * @next: number of the next one
  * @refused: connections with hyb_cep.refused
  * @users: one for the device, one per connection and listening cm_id
- * @idle: completed when @users is gone
+ * @idle: completed when @users is 0
  */
 struct hyb_cm_dev {
 	struct mutex lock;	/* see above */
@@ -77,7 +77,7 @@ enum hyb_cep_state {
 enum {
 	HYB_EV_SOCK,		/* look at the socket */
 	HYB_EV_TIMER,
-	HYB_EV_EOF,		/* peer sent FIN, and all before it is consumed */
+	HYB_EV_EOF,		/* peer sent FIN, all before it is consumed or discarded */
 	HYB_EV_LOST,		/* TCP connection broke */
 	HYB_EV_GRACEFUL,	/* local: close when the send queue is empty */
 	HYB_EV_ABORT,		/* local: close now */
@@ -116,7 +116,7 @@ struct hyb_cep_start {
  * @live: queue pair whose engines run; changes under the socket's spinlock
  * @mute: no more payload is sent: it would be memory of requests that are flushed;
  *	  the socket's spinlock
- * @discard: input is thrown away; the socket's spinlock
+ * @discard: input is discarded; changes while a task owns the socket
  * @data_ready: the socket's own callback
  * @state_change: the socket's own callback
  * @write_space: the socket's own callback
@@ -132,15 +132,15 @@ struct hyb_cep_start {
  * @rev: MPA revision in use
  * @number: in hyb_cm_dev.requests, 0 if not there
  * @active: this side connected
- * @broken: it did not end as one side or the other wished
- * @by_peer: the peer ended it
+ * @broken: it ended by an error or an abort, see hyb_cep_breaks(), or with unsent data
+ * @by_peer: in HYB_CEP_RECALL: the peer ended it
  * @refused: the ULP refused it; counted in hyb_cm_dev.refused until the socket is closed
  * @lim: local side of the negotiation; later its result
  * @req: the Request
  * @rep: the Reply
  * @have: bytes in @start->frame
  * @pdata_len: bytes in @start->pdata
- * @start: NULL in full operation
+ * @start: NULL from full operation on
  */
 struct hyb_cep {
 	struct kref ref;
@@ -289,9 +289,9 @@ void hyb_qp_notify_cep(struct hyb_qp *qp, int ev);
  * @qp: queue pair, connected or not
  * @how: gracefully or not
  *
- * The QP leaves RTS at once; queues are flushed and the events delivered
- * later, from the connection's work item. Harmless when repeated.
- * Context: any, but not with the QP's TCP socket held.
+ * The QP leaves RTS at once; queues are flushed and the events delivered later, by the
+ * connection's work item or the task that has the connection. Harmless when repeated.
+ * Context: any, but not with the QP's TCP socket, hyb_tcp.lock or a lock below that held.
  */
 void hyb_qp_close(struct hyb_qp *qp, enum hyb_close how);
 

@@ -2,9 +2,8 @@
 /*
  * Listening cm_ids and their sockets. See hyb_listen.h.
  *
- * A cm_id listens on one socket or more, and cm_ids of several devices share the
- * socket of a wildcard. A work item of the socket accepts connections, which wait
- * for their Request (hyb_cep.h).
+ * A cm_id listens on one socket or more. Cm_ids of several devices may share a socket. A work
+ * item of the socket accepts connections, which wait for their Request (hyb_cep.h).
  *
  * Calls hyb_cep.c and hyb_tcp.c.
  */
@@ -28,14 +27,14 @@
 
 /*
  * Connections of a listening cm_id that have not sent a Request. One more ends
- * the oldest of the address that has most, so that silent peers do not shut out
- * those that talk. Ending takes a moment: from twice as many on new ones are
- * refused.
+ * the oldest of the address that has most, so that silent peers do not keep out
+ * others. This ends them by their work items, which takes a moment: above twice as many,
+ * new connections are refused.
  */
 #define HYB_MAX_STARTING	1024
 
 #define HYB_T_REQUEST	(10 * HZ)	/* Request complete after accept */
-#define HYB_T_LISTEN	HZ	/* another try to listen */
+#define HYB_T_LISTEN	HZ	/* another try to listen, or to accept without memory */
 
 #define HYB_LSOCK_PORTS	256	/* lists of listening sockets, by their port */
 
@@ -43,7 +42,7 @@
  * struct hyb_lsock - a listening socket, of one port space
  * @ref: one for @links not being empty, one for queued work
  * @node: entry of hyb_lsocks[]
- * @net: namespace, not referenced: the devices close the socket before it goes
+ * @net: namespace, not referenced: the devices close the socket before it is freed
  * @lock: protects @sock and, with that of the port, @links
  * @links: cm_ids that listen here: one for each device, if a wildcard
  * @sock: the socket, NULL when closed
@@ -79,7 +78,7 @@ static struct hyb_lsock_port {
 	struct hlist_head list;
 } hyb_lsocks[HYB_LSOCK_PORTS];
 
-/* The hash of the peer's address; of IPv6, of its network */
+/* The hash of the peer's address; of IPv6, of its first 64 bits */
 static u32 hyb_lid_peer(const struct hyb_lid *lid, const struct sock *sk)
 {
 	u32 hash;
@@ -308,7 +307,7 @@ static int hyb_lsock_open(struct hyb_lsock *ls)
 		sk->sk_data_ready = hyb_lsock_data_ready;
 		sk->sk_state_change = hyb_lsock_state_change;
 		write_unlock_bh(&sk->sk_callback_lock);
-		/* no limit is needed: connections are accepted at once */
+		/* the ULP's backlog is no limit here: connections are accepted at once */
 		err = kernel_listen(sock, max(ls->backlog, HYB_MAX_STARTING));
 	}
 	/* connections inherit it: the Reply acknowledges the Request */
@@ -339,7 +338,7 @@ static void hyb_lsock_close_sock(struct hyb_lsock *ls)
 	ls->sock = NULL;
 }
 
-/* A cm_id does not listen here any more: with the last one the socket goes */
+/* A cm_id does not listen here any more; the last one closes the socket */
 static void hyb_lsock_leave(struct hyb_lsock *ls, struct hyb_link *link)
 {
 	bool last;
@@ -585,11 +584,11 @@ static int hyb_lid_bind_all(struct hyb_lid *lid, int backlog)
 }
 
 /*
- * Add the cm_id to the list of the device; fails if the device goes.
+ * Add the cm_id to the list of the device; -ENODEV if the device is going away.
  *
- * When a device comes, the RDMA CM lets the listeners that it has asked all devices for
- * listen there. Upon an error it does without the device altogether. So a program whose
- * port is taken would keep the device from all others.
+ * When a device is added, the RDMA CM starts its wildcard listeners there. If one of them
+ * fails, it does not use the device at all. So one program whose port is taken would keep
+ * all programs from using the device. Hence the sockets of these listeners may fail for now.
  */
 static int hyb_lid_enlist(struct hyb_lid *lid)
 {
@@ -617,10 +616,10 @@ static bool hyb_lid_everywhere(const struct hyb_lid *lid)
 }
 
 /*
- * When all devices are asked, one error ends it all. So a device that has no part in it
- * opens nothing, and the cm_id just never hears anything. This is one of another
- * namespace, or one that goes. The same is true for a listener for datagrams
- * (RDMA_PS_UDP), which other devices may have.
+ * When the RDMA CM asks all devices, an error of one ends the listener on all. So a device
+ * that cannot take part opens nothing and returns 0, and its cm_id gets no events. This is a
+ * device of another namespace, or one that is going away. The same is true for a listener for
+ * datagrams (RDMA_PS_UDP), which other devices may support.
  *
  * The RDMA CM finds a device of another namespace for a specific address, too, if a net
  * device there has the same hardware address, as a VLAN has that of its parent.
@@ -691,7 +690,8 @@ static struct hyb_lid *hyb_lid_new(struct iw_cm_id *id)
  * @backlog: of the socket
  *
  * Context: process.
- * Return: 0 or an error of bind() or listen().
+ * Return: 0 or an error of bind() or listen(); -ENOMEM; for a specific address also -ENETUNREACH
+ * in another namespace, -EPROTONOSUPPORT for datagrams, -ENODEV if the device is going away.
  */
 int hyb_create_listen(struct iw_cm_id *id, int backlog)
 {

@@ -2,11 +2,11 @@
 /*
  * Module, devices, events of the net devices under them.
  *
- * A device is made by "rdma link add NAME type hybrid netdev DEV" and goes with
+ * A device is made by "rdma link add NAME type hybrid netdev DEV". It is removed by
  * "rdma link delete", with its net device (or when that leaves its network
  * namespace), or with the module.
  *
- * hyb_cm ends the connections of a device that goes. Top layer: calls all others.
+ * hyb_cm ends the connections of a device that is removed. Top layer: calls all others.
  */
 #include <linux/etherdevice.h>
 #include <linux/if_arp.h>
@@ -37,7 +37,8 @@ MODULE_ALIAS_RDMA_LINK("hybrid");
 /*
  * All devices. The core's own table cannot be used: it finds devices by
  * driver_id, which is shared with siw, as user space demands. An entry is
- * valid until hyb_dev_free() has removed it; use needs ib_device_try_get().
+ * valid until hyb_dev_free() has removed it. Use without the lock needs ib_device_try_get() or
+ * hyb_cm_dev_hold().
  */
 static LIST_HEAD(hyb_devs);
 static DEFINE_MUTEX(hyb_devs_lock);
@@ -63,7 +64,7 @@ static void hyb_dev_set_gid(struct hyb_dev *dev)
 
 static struct lock_class_key hyb_mems_key;
 
-/* @ibdev is not registered any more, or never was */
+/* @ibdev is not registered any more, or never was. The caller frees it. */
 static void hyb_dev_free(struct ib_device *ibdev)
 {
 	struct hyb_dev *dev = hyb_dev_of(ibdev);
@@ -338,8 +339,8 @@ static struct notifier_block hyb_netdev_nb = {
 };
 
 /*
- * Engines were switched, or a NIC's driver came or leaves. Called after the notifier
- * of hyb_offload, which has updated the connections.
+ * Engines were switched, or a NIC's driver has registered or unregisters. Called after the
+ * notifier of hyb_off_conn, which has updated the connections.
  */
 static int hyb_nic_event(struct notifier_block *nb, unsigned long event,
 			 void *arg)
@@ -348,7 +349,7 @@ static int hyb_nic_event(struct notifier_block *nb, unsigned long event,
 
 	mutex_lock(&hyb_devs_lock);
 	dev = hyb_dev_find(arg);
-	/* not while the device is being freed, as that undoes this */
+	/* not while the device is being freed, when the work item has been cancelled */
 	if (dev && ib_device_try_get(&dev->ibdev)) {
 		hyb_place_changed(dev);
 		ib_device_put(&dev->ibdev);
@@ -430,7 +431,7 @@ static void __exit hyb_exit(void)
 	while ((dev = hyb_dev_any()))
 		ib_unregister_device_and_put(&dev->ibdev);
 	wait_event(hyb_devs_gone, list_empty(&hyb_devs));
-	/* The last hyb_dev_free() leaves the lock with nothing left to do */
+	/* The last hyb_dev_free() may still hold the lock, and does nothing after it */
 	mutex_lock(&hyb_devs_lock);
 	mutex_unlock(&hyb_devs_lock);
 

@@ -212,6 +212,7 @@ void hyb_qp_release(struct kref *ref)
  * @dev: device
  * @qpn: number
  *
+ * Context: any.
  * Return: queue pair with a reference, or NULL.
  */
 struct hyb_qp *hyb_qp_lookup(struct hyb_dev *dev, u32 qpn)
@@ -220,7 +221,7 @@ struct hyb_qp *hyb_qp_lookup(struct hyb_dev *dev, u32 qpn)
 	struct hyb_qp *qp;
 
 	/*
-	 * hyb_destroy_qp() erases the entry before it drops its reference. The
+	 * hyb_qp_withdraw() erases the entry before it drops its reference. The
 	 * IW CM calls with interrupts off, under a lock it takes in softirqs.
 	 */
 	xa_lock_irqsave(&dev->qps, flags);
@@ -240,8 +241,8 @@ struct hyb_qp *hyb_qp_lookup(struct hyb_dev *dev, u32 qpn)
  * @umap: handle to be given to hyb_ring_free(), NULL for the kernel
  * @key: offset for mmap(), for the user
  *
- * Charged to the control group of the caller: there may be 32768 requests
- * in each of very many.
+ * Charged to the control group of the caller, which may create very many queues of 32768
+ * requests.
  *
  * Context: process, may sleep.
  * Return: zeroed memory, or NULL.

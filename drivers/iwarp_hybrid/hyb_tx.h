@@ -23,7 +23,7 @@ void hyb_tx_init(struct hyb_qp *qp, const struct mpa_result *res);
 void hyb_tx_run(struct hyb_qp *qp);
 
 /*
- * Called by hyb_cm after hyb_tcp_detach(), before the queues are flushed. Context:
+ * Called by hyb_cep after hyb_tcp_detach(), before the queues are flushed. Context:
  * process, hyb_cep.lock held; no engine of the queue pair runs any more.
  */
 void hyb_tx_abandon(struct hyb_qp *qp);
