@@ -3,9 +3,10 @@
  * Attributes, profiles, placement of components. See hyb_attr.h.
  *
  * An attribute requests a placement and shows the one in effect: the host does
- * the work of a component that the NIC does not serve.
+ * the work of a component that the NIC does not serve. Profiles and the payload mode are
+ * shown as requested.
  *
- * Calls hyb_off_conn.c and hyb_place.c.
+ * Calls hyb_off_conn.c, hyb_place.c, hyb_stats.c and hyb_obj.c.
  */
 #include <linux/kobject.h>
 #include <linux/slab.h>
@@ -356,8 +357,8 @@ HYB_DEV_PLACE_ATTR(marker_placement, HYB_PLACE_MARKERS);
 HYB_DEV_PLACE_ATTR(tx_payload, HYB_PLACE_PAYLOAD);
 
 /*
- * 0 or 1: whether this side asks for CRC. Also accepts a placement, which means
- * 1, and then shows that.
+ * Accepts 0 or 1, whether this side asks for CRC, or a placement, which implies 1. Shows
+ * 0 or the placement in effect.
  */
 static ssize_t crc_show(struct device *d, struct device_attribute *attr,
 			char *buf)
@@ -643,8 +644,8 @@ static struct attribute *hyb_attrs[] = {
 };
 
 /*
- * Effective for new queue pairs and connections. rdma_stack adds the components
- * of the device.
+ * Effective for new queue pairs and connections; ntuple_filters, placement and verify also
+ * for existing ones. rdma_stack adds the attribute components.
  */
 const struct attribute_group hyb_attr_group = {
 	.name = "hybrid",
@@ -657,11 +658,11 @@ const struct attribute_group hyb_attr_group = {
  * struct hyb_attr_dev - directory of the queue pairs of a device
  * @kobj: DEV/hybrid_qp, which DEV/hybrid/qp is a link to: an attribute group
  *	  cannot have directories
- * @dev: device; as long as the directory is there
- * @lock: protects @fresh, and hyb_qp.attr of its queue pairs; nothing is waited
- *	  for under it
+ * @dev: device; valid as long as the directory exists
+ * @lock: protects @fresh, and hyb_qp.attr of its queue pairs; not held while waiting for
+ *	  users of attributes
  * @fresh: queue pairs that have no directory yet, by hyb_qp.attr_fresh
- * @show: makes theirs
+ * @show: creates their directories
  */
 struct hyb_attr_dev {
 	struct kobject kobj;
@@ -674,7 +675,7 @@ struct hyb_attr_dev {
 /**
  * struct hyb_attr_qp - directory of a queue pair, by its number
  * @kobj: the directory
- * @qp: queue pair; as long as the directory is there
+ * @qp: queue pair; valid as long as the directory exists
  */
 struct hyb_attr_qp {
 	struct kobject kobj;
@@ -707,7 +708,7 @@ static void hyb_attr_request(struct hyb_qp *qp, const struct hyb_place *requeste
 	if (!sk) {
 		qp->requested = *requested;
 		qp->attr_behind = true;
-		/* before a connection finds what its NIC does */
+		/* the host does it all until a connection finds which engines its NIC has */
 		hyb_place_update(qp, 0);
 	}
 	spin_unlock_irq(&qp->tcp.lock);
@@ -801,10 +802,7 @@ static ssize_t qp_rx_marker_interval_show(struct kobject *kobj,
 }
 HYB_QP_ATTR_RO(rx_marker_interval);
 
-/*
- * The CPU that packets are steered to, else the CPU on which TCP last received
- * data; -1: no data has arrived
- */
+/* The CPU on which TCP last received a packet; -1: not connected, or none has arrived */
 static ssize_t qp_cpu_show(struct kobject *kobj, struct kobj_attribute *attr,
 			   char *buf)
 {
@@ -887,7 +885,7 @@ static void hyb_attr_dev_release(struct kobject *kobj)
 	kfree(container_of(kobj, struct hyb_attr_dev, kobj));
 }
 
-/* Belongs to the root user of the namespace of the net device */
+/* Belongs to root of the user namespace of the net device */
 static void hyb_attr_owner(COMPAT_KOBJ_CONST struct kobject *kobj, kuid_t *uid,
 			   kgid_t *gid)
 {
@@ -993,7 +991,7 @@ void hyb_attr_qp_del(struct hyb_qp *qp)
 	kobject_put(&attr->kobj);
 }
 
-/* Give the attributes to the owner of the namespace, who may write them */
+/* Give the attributes to root of the user namespace of the net device, which may write them */
 static int hyb_attr_chown(struct hyb_dev *dev)
 {
 	kuid_t uid = GLOBAL_ROOT_UID;

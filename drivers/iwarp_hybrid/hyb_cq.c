@@ -76,8 +76,8 @@ static void hyb_cq_overflow(struct hyb_cq *cq)
  * hyb_cq_notify() must follow and notifies the consumer.
  *
  * Context: any.
- * Return: false if the queue is full and the entry lost. The consumer has
- * got an event; the caller puts the queue pair into error.
+ * Return: false if the queue is full and the entry lost. The consumer gets an event for the
+ * first such entry; the caller puts the queue pair into error.
  */
 bool hyb_cq_push(struct hyb_cq *cq, const struct siw_cqe *cqe, bool solicited)
 {
@@ -187,7 +187,7 @@ static enum hrtimer_restart hyb_cq_timeout(struct hrtimer *timer)
  *
  * Context: any. Calls the consumer's handler, at most once; with moderation a
  * timer may do that later, with interrupts off.
- * Return: was it woken?
+ * Return: whether it was woken now.
  */
 bool hyb_cq_notify(struct hyb_cq *cq)
 {
@@ -204,7 +204,7 @@ bool hyb_cq_notify(struct hyb_cq *cq)
  * @qp: queue pair, completes nothing any more
  *
  * Queues are shared, entries carry a pointer to the queue pair and to memory of
- * its user. When none is left, there are no events: the core frees the queue
+ * its user. When no entry is left, there are no events: the core frees the queue
  * after its last queue pair, and expects no call of the handler then. The timer
  * may be about to call it.
  *
@@ -407,12 +407,12 @@ static void hyb_cqe_to_wc(const struct siw_cqe *cqe, struct ib_wc *wc)
 
 /**
  * hyb_poll_cq - ib_device_ops.poll_cq
- * @ibcq: queue of the kernel; users poll theirs without us
+ * @ibcq: queue of the kernel; users poll theirs without the driver
  * @num: most entries to take
  * @wc: where to put them
  *
  * Context: any.
- * Return: number of entries taken.
+ * Return: number of entries taken; -EINVAL for the queue of a user.
  */
 static int hyb_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 {
@@ -453,8 +453,8 @@ static void hyb_cq_arm(struct hyb_cq *cq, u32 arm)
  * for solicited entries (as IBTA has it, and rxe).
  *
  * Context: any.
- * Return: 1 if entries are waiting and IB_CQ_REPORT_MISSED_EVENTS is set,
- * else 0.
+ * Return: 1 if entries are waiting in a queue of the kernel and IB_CQ_REPORT_MISSED_EVENTS is
+ * set, else 0.
  */
 static int hyb_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 {

@@ -45,9 +45,10 @@ enum hyb_lay hyb_ext_tx_response(struct hyb_qp *qp);
  * @h: its header, checked by rdmap_check()
  * @p: the bytes after it, @h->payload of them
  *
- * Immediate Data consume a receive. If there is none, the function sets
- * hyb_rx.paused. Atomic operations are executed at once, because all earlier
- * Writes have been placed. RFC 7306 sections 5, 6 and 8.
+ * Immediate Data consume a receive. Atomic operations are executed at once, because all
+ * earlier Writes have been placed. If there is no receive, or no memory to keep the result of
+ * an atomic operation, the function sets hyb_rx.paused: the message is to be passed again.
+ * RFC 7306 sections 5, 6 and 8.
  *
  * Return: 0 or an error.
  */

@@ -710,7 +710,7 @@ static void hyb_fast_took(struct hyb_qp *qp, const struct hyb_fast_head *h,
  * @c: start of the FPDU; moves on
  * @avail: bytes there are
  *
- * Without markers: the header is what @c is at, the fragments after it are the
+ * Only for streams without markers. @c is at the header, the fragments after it are the
  * memory that the payload belongs in, then come PAD and CRC.
  *
  * Context: TCP socket held.

@@ -90,9 +90,9 @@ static void hyb_fpdu_seal_pieces(struct hyb_qp *qp, u8 *start, u32 len, u64 pos)
  * @start: its first byte
  * @len: bytes, without the checksum
  * @pos: its position
- * @who: enum hyb_tx_who; the NIC in any case if payload is by reference
+ * @who: enum hyb_tx_who; if payload is by reference, hyb_sg.nic counts instead
  *
- * FPDUs are sealed in the order of the stream, or by the host.
+ * FPDUs are sealed in the order of the stream, except those that the host finishes.
  *
  * Context: TCP socket held.
  */
@@ -268,13 +268,13 @@ static void hyb_fpdu_end_packet(struct sock *sk)
  * hyb_fpdu_give - hand over bytes of a page
  * @qp: queue pair
  * @sk: its TCP socket
- * @p: page that the stream is at
- * @end: up to where in it
+ * @p: page at hyb_stream.out, the oldest with bytes that TCP has not taken
+ * @end: offset in it up to which to hand over
  * @more: TCP need not send yet
  *
  * Context: TCP socket held.
- * Return: false if TCP did not take all of it; the engine runs again when TCP
- * has room.
+ * Return: false if TCP did not take all of it. The engine runs again when TCP
+ * has room, unless TCP has ended the connection (hyb_tx.stopped).
  */
 bool hyb_fpdu_give(struct hyb_qp *qp, struct sock *sk, struct hyb_tx_page *p,
 		   u32 end, bool more)
@@ -304,12 +304,12 @@ bool hyb_fpdu_give(struct hyb_qp *qp, struct sock *sk, struct hyb_tx_page *p,
 			continue;
 		}
 		if (ret == -EAGAIN || ret == -ENOMEM) {
-			/* no ACK will come and call write_space */
+			/* retry by timer: no ACK will come, which would call write_space */
 			if (tcp_rtx_and_write_queues_empty(sk))
 				hyb_sched_retry(qp, HYB_TODO_TX, HYB_FPDU_RETRY);
 		} else {
 			tx->stopped = true;
-			/* TCP says it once */
+			/* TCP reports it only once */
 			WRITE_ONCE(tx->why, ret);
 			hyb_cep_event(qp->cep, HYB_EV_LOST);
 		}
@@ -321,7 +321,7 @@ bool hyb_fpdu_give(struct hyb_qp *qp, struct sock *sk, struct hyb_tx_page *p,
 /**
  * hyb_fpdu_frag_room - bytes that TCP takes before it runs out of fragments
  * @sk: TCP socket
- * @mss: of a segment, which may be given beyond
+ * @mss: bytes of a segment, by which the caller may exceed the result
  *
  * TCP makes a fragment of every page, and would run out of them within an FPDU.
  * The FPDUs after it would not be aligned. A packet that is half full of fragments
@@ -347,10 +347,10 @@ u32 hyb_fpdu_frag_room(struct sock *sk, u32 mss)
 }
 
 /**
- * hyb_fpdu_queued - is there something that goes before a new message?
+ * hyb_fpdu_queued - does anything have to be sent before a new message?
  * @qp: queue pair
  *
- * That is a message under way, and whatever was posted before.
+ * That is a message under way, and everything that was posted before.
  * Context: TCP socket held.
  */
 bool hyb_fpdu_queued(const struct hyb_qp *qp)
@@ -379,7 +379,10 @@ int hyb_fpdu_why(const struct hyb_qp *qp)
 
 /**
  * hyb_fpdu_lends - does TCP have memory of requests?
- * @qp: detached queue pair, not flushed yet
+ * @qp: queue pair, not flushed yet
+ *
+ * Context: TCP socket held, or the queue pair is detached.
+ * Return: whether it does, for the request in progress or for earlier ones.
  */
 bool hyb_fpdu_lends(const struct hyb_qp *qp)
 {

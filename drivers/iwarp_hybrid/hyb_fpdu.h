@@ -3,8 +3,9 @@
  * FPDUs in the outgoing stream: laying one out, its checksum or the record for
  * the NIC, handing bytes over to TCP; Terminate.
  *
- * Used by the transmit engine and what stands beside it (hyb_fast, hyb_shared,
- * hyb_ext); the receive engine queues its Terminate here. TCP socket held.
+ * Used by the transmit engine and its parts (hyb_fast, hyb_shared, hyb_ext); the receive
+ * engine queues its Terminate here. Context: TCP socket held, unless a function says
+ * otherwise.
  */
 #ifndef HYB_FPDU_H
 #define HYB_FPDU_H
@@ -33,10 +34,10 @@ static inline void hyb_fpdu_sum(struct hyb_tx *tx, u8 *start, u32 len)
 	}
 }
 
-/* For the fast path */
+/* For hyb_tx and the fast path */
 void hyb_fpdu_put_hdr(const struct hyb_tx *tx, u8 *hdr, u32 len, bool last);
 
-/* For the shared link */
+/* For hyb_tx, the fast path and the shared link */
 void hyb_fpdu_record(struct hyb_qp *qp);
 bool hyb_fpdu_leave(struct hyb_qp *qp, struct page *page, u32 off, u32 len,
 		    u64 pos, u8 layout);
@@ -48,13 +49,17 @@ u32 hyb_fpdu_frag_room(struct sock *sk, u32 mss);
 bool hyb_fpdu_queued(const struct hyb_qp *qp);
 
 /*
- * For RFC 7306: one FPDU of a control message, HYB_LAY_DONE or HYB_LAY_FULL; the
+ * For hyb_tx and hyb_ext: one FPDU of a control message, HYB_LAY_DONE or HYB_LAY_FULL; the
  * request in progress is done
  */
 enum hyb_lay hyb_fpdu_whole(struct hyb_qp *qp, const u8 *ulpdu, u32 len);
 void hyb_fpdu_done(struct hyb_qp *qp);
+
+/* For the end of a connection */
 bool hyb_fpdu_lends(const struct hyb_qp *qp);
 int hyb_fpdu_why(const struct hyb_qp *qp);
+
+/* For hyb_tx; hyb_fpdu_put_mem() also when the engine has stopped */
 void hyb_fpdu_put_mem(struct hyb_tx *tx);
 void hyb_fpdu_end(struct hyb_qp *qp, u32 bytes, enum siw_wc_status status);
 
@@ -66,7 +71,7 @@ void hyb_fpdu_end(struct hyb_qp *qp, u32 bytes, enum siw_wc_status status);
  * @hdr_len: how many
  * @seg_len: length of that ULPDU
  *
- * The first one counts. The connection ends when it is sent.
+ * Only the first one counts. The connection ends when it is sent.
  * Context: TCP socket held.
  */
 void hyb_fpdu_terminate(struct hyb_qp *qp, u32 err, const u8 *hdr, u32 hdr_len,
@@ -74,7 +79,7 @@ void hyb_fpdu_terminate(struct hyb_qp *qp, u32 err, const u8 *hdr, u32 hdr_len,
 
 /*
  * Engines of the NIC for an FPDU that is laid out and sealed at once. Records are in
- * the order of the stream: none while earlier FPDUs are open.
+ * the order of the stream: none while earlier FPDUs of a shared link are not sealed.
  */
 static inline struct hyb_off *hyb_fpdu_off(const struct hyb_qp *qp)
 {

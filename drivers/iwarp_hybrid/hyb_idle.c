@@ -2,9 +2,9 @@
 /*
  * Memory of queue pairs that is there only while it is needed. See hyb_idle.h.
  *
- * A connection of which nothing has been heard for a while may be one of
+ * A connection that has sent and received nothing for a while may be one of
  * thousands. It keeps its queues and its state; the pages of its stream, rings
- * that have grown and tables go. All of it is allocated again when it
+ * that have grown and tables are freed. All of it is allocated again when it
  * is needed, as at the first use. The same visit charges TCP's socket for data that wait
  * for the reader of a shared link. Calls the files that the memory belongs to, and
  * hyb_sched.c for the lock.
@@ -24,7 +24,7 @@
 #include "hyb_stream.h"
 #include "hybrid.h"
 
-/* A queue pair that has sent and received less needs no pages but the current one */
+/* A queue pair that has moved fewer bytes since the last visit needs only the current page */
 #define HYB_IDLE_LITTLE	32768
 
 /* Context: spinlock of the socket held; no task owns the socket */
@@ -57,9 +57,10 @@ static bool hyb_idle_more(struct sock *sk, int size)
  * @qp: queue pair; one that is not attached any more holds nothing
  * @sk: its socket, spinlock held, owned by no other task
  *
- * TCP has let go of these packets, but no reader has come for them yet. If there is no
- * room for them within the limits, the next visit tries again.
+ * TCP no longer accounts for these packets, and no reader has consumed them yet. If there is
+ * no room for them within the limits, the next visit tries again.
  *
+ * Context: process or softirq.
  * Return: whether the upper layer holds memory, charged or not.
  */
 bool hyb_idle_charge(struct hyb_qp *qp, struct sock *sk)
@@ -84,8 +85,8 @@ bool hyb_idle_charge(struct hyb_qp *qp, struct sock *sk)
 }
 
 /*
- * Free what a queue pair does not need now: with little traffic (@little) all that is only kept,
- * otherwise half of that
+ * Free pages that a busy queue pair keeps to use them again: with little traffic (@little) all
+ * of them, otherwise half of those that TCP has released
  */
 static void hyb_idle_cool(struct hyb_qp *qp, bool little)
 {
@@ -227,8 +228,8 @@ static u32 hyb_idle_engines(struct hyb_qp *qp)
  * hyb_idle_memory - bytes that a queue pair takes
  * @qp: queue pair
  *
- * All that the driver allocates for it and its connection, but neither the TCP
- * socket nor what the core, the connection manager and sysfs keep.
+ * All that the driver allocates for it and its connection. Not counted are the TCP
+ * socket and memory of the core, the connection manager and sysfs.
  *
  * Context: process.
  * Return: bytes.

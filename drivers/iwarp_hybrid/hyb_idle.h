@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Memory of idle queue pairs. A work item visits the queue pairs of a device that have
- * sent or received since its last run. It frees the pages, rings and tables of those
- * that are idle now. They are allocated again on demand. A queue pair that was found
- * idle is not visited again until it sends or receives (see hyb_sched_run()). While all
- * queue pairs are idle, the work item is not queued.
+ * sent or received. It frees the pages, rings and tables of those that have not done so
+ * since its last run. They are allocated again on demand. When all is freed, and the upper
+ * layer holds no packets either, a queue pair is not visited again until an engine runs
+ * (see hyb_sched_run()). While there is none to be visited, the work item is not queued.
  */
 #ifndef HYB_IDLE_H
 #define HYB_IDLE_H
 
 #include <linux/types.h>
 
-/* Between two visits; a queue pair that has not sent or received in between is idle */
+/* Jiffies between two visits; a queue pair that has not sent or received in between is idle */
 #define HYB_IDLE_PERIOD	(HZ / 2)
 
 struct hyb_dev;

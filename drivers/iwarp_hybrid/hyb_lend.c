@@ -59,7 +59,7 @@ struct hyb_lent {
 	u32 len;
 };
 
-/* Lent packets of all queue pairs, also of those that are gone; the module waits for them */
+/* Packets with a token, also of queue pairs that are gone; module exit waits for them */
 static atomic_t hyb_lent_count = ATOMIC_INIT(0);
 
 /* Drops a user and the lock */
@@ -159,7 +159,7 @@ bool hyb_lend_packet(struct hyb_qp *qp, const struct sock *sk,
 	struct hyb_lent *p;
 	unsigned long flags;
 
-	/* others may have those that were sent before, with a token or no need */
+	/* a retransmission, which other code may share: it has a token, or needs none */
 	if (before(seq, tcp_sk(sk)->snd_nxt) || skb_zcopy(skb) ||
 	    !skb_is_nonlinear(skb))
 		return true;
@@ -174,7 +174,7 @@ bool hyb_lend_packet(struct hyb_qp *qp, const struct sock *sk,
 #else
 	p->ubuf.callback = hyb_lent_ops.complete;
 #endif
-	/* for the receiver's side only: TCP and devices may have it */
+	/* only receivers on this machine get a copy: TCP and devices may keep the pages */
 	p->ubuf.flags = SKBFL_ZEROCOPY_FRAG | SKBFL_DONT_ORPHAN;
 	refcount_set(&p->ubuf.refcnt, 1);
 	p->lend = lend;
@@ -190,11 +190,11 @@ bool hyb_lend_packet(struct hyb_qp *qp, const struct sock *sk,
 }
 
 /**
- * hyb_lend_una - up to where memory of requests is not needed any more
+ * hyb_lend_una - sequence number up to which memory of requests is not needed any more
  * @qp: queue pair
- * @una: up to where TCP has no need of it
+ * @una: sequence number up to which TCP does not need it
  *
- * The transmit engine runs again when there is more.
+ * If the result is less than @una, the transmit engine runs again when a packet is freed.
  *
  * Context: TCP socket held.
  * Return: @una, or the start of a packet before it.
@@ -217,11 +217,10 @@ u32 hyb_lend_una(struct hyb_qp *qp, u32 una)
 }
 
 /**
- * hyb_lend_recall - has the network memory of requests?
+ * hyb_lend_recall - does the network have memory of requests?
  * @qp: detached queue pair
  *
  * Context: any.
- *
  * Return: false if it has none. If it has, HYB_EV_RECALLED comes when it has none any
  * more.
  */
@@ -241,8 +240,8 @@ bool hyb_lend_recall(struct hyb_qp *qp)
 }
 
 /**
- * hyb_lend_end - the queue pair goes
- * @qp: detached queue pair
+ * hyb_lend_end - the queue pair is being destroyed
+ * @qp: detached queue pair; packets with a token may be left
  */
 void hyb_lend_end(struct hyb_qp *qp)
 {

@@ -8,11 +8,12 @@
  *
  * Revocation: a copy announces itself in hyb_mem.users and then looks whether
  * the STag is live; invalidation clears the STag and then waits until no copy
- * is in progress, and NICs that place payload know no more of the region. When
+ * is in progress, and until NICs that place payload have forgotten the region. When
  * it returns, packets in flight can do no harm, even if references are left.
  *
  * hyb_off_place watches regions that NICs place payload in (struct hyb_mem_watch).
- * Calls nothing else of the driver. Registration sleeps; copies run in any context.
+ * Calls nothing else of the driver. Registration by a verb sleeps, by a work request it does
+ * not; copies run in any context.
  */
 #include <linux/log2.h>
 #include <linux/mm.h>
@@ -117,7 +118,7 @@ void __init hyb_mem_set_watch(const struct hyb_mem_watch *watch)
 	hyb_mem_watcher = watch;
 }
 
-/* Waits for copies in progress, which do not sleep, and takes it from NICs */
+/* Waits for copies in progress, which do not sleep; then NICs forget the region */
 static void hyb_mem_wait_users(struct hyb_mem *mem)
 {
 	/* pairs with those in hyb_mem_begin() and hyb_off_add_buf() */
@@ -342,8 +343,6 @@ out:
 	return err;
 }
 
-/* ---------------------------------------- registration by work request, STags */
-
 /**
  * hyb_mem_hold - keep bytes of a region where they are
  * @mem: region, referenced
@@ -352,8 +351,8 @@ out:
  * @len: bytes
  * @access: IB_ACCESS_* needed; 0 for a local read
  *
- * The pages stay until hyb_mem_unuse(), which must follow, without sleeping in
- * between, if HYB_MEM_OK was returned; hyb_mem_at() tells where they are.
+ * If this returns HYB_MEM_OK, the pages stay until hyb_mem_unuse(), which must follow without
+ * sleeping in between. hyb_mem_at() returns their addresses.
  *
  * Context: any.
  * Return: HYB_MEM_OK; HYB_MEM_STAG if the region has been invalidated,
@@ -405,7 +404,8 @@ enum hyb_mem_err hyb_mem_hold_for(struct hyb_mem *mem, struct ib_pd *pd,
  * @access: IB_ACCESS_* needed; 0 for a local read
  * @p: set to the address
  *
- * As hyb_mem_hold(), of which this is the case of a single run.
+ * As hyb_mem_hold(), with the address of the first contiguous run. Here, too, hyb_mem_unuse()
+ * must follow.
  *
  * Context: any.
  * Return: as hyb_mem_hold().
@@ -428,6 +428,8 @@ void hyb_mem_unuse(struct hyb_mem *mem)
 	hyb_mem_end(mem);
 }
 
+/* ---------------------------------------- registration by work request, STags */
+
 /**
  * hyb_mem_invalidate - make an STag invalid
  * @pd: protection domain of the queue pair
@@ -437,7 +439,7 @@ void hyb_mem_unuse(struct hyb_mem *mem)
  * Only regions for fast registration can be invalidated. One that is invalid
  * already is no error. When this returns no access is in progress.
  *
- * Context: any.
+ * Context: process or softirq, interrupts enabled.
  * Return: HYB_MEM_OK; HYB_MEM_STAG, HYB_MEM_PD; HYB_MEM_ACCESS if the region
  * cannot be invalidated.
  */
@@ -473,8 +475,8 @@ enum hyb_mem_err hyb_mem_invalidate(struct ib_pd *pd, u32 stag, bool remote)
  *	 @raddr the tagged offset wanted, @access the rights
  *
  * Context: TCP socket held.
- * Return: HYB_MEM_OK, HYB_MEM_STAG if there is no such region or it is valid,
- * HYB_MEM_PD, HYB_MEM_ACCESS if it is of another kind.
+ * Return: HYB_MEM_OK; HYB_MEM_STAG if there is no such region, it is valid, or no memory was
+ * mapped into it; HYB_MEM_PD; HYB_MEM_ACCESS if it is of another kind.
  */
 enum hyb_mem_err hyb_mem_reg(struct hyb_qp *qp, const struct siw_sqe *sqe)
 {
@@ -692,8 +694,8 @@ static int hyb_mem_rename(struct hyb_mem *mem)
  * @udata: user's part of the request
  *
  * The region gets another key, which invalidates earlier look-ups with other
- * rights. After an error the region is unchanged, unless new memory or a new
- * index could not be allocated: then it is invalid.
+ * rights. After an error the region is unchanged, unless the new range is no good or cannot be
+ * pinned, or memory or a new index cannot be allocated: then it is invalid.
  *
  * Return: NULL, the region stays the same object; or error pointer.
  */

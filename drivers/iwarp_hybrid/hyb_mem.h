@@ -45,8 +45,8 @@ enum hyb_mem_err {
  * @page: kernel virtual addresses of pages
  * @npages: entries of @page in use
  * @maxpages: entries of @page there are
- * @umem: pinned user memory
- * @placeable: packets may refer to its pages; found out when it is wanted
+ * @umem: pinned user memory, or NULL
+ * @placeable: packets may refer to its pages, which are the kernel's; determined on demand
  * @bufs: where NICs may place something of it, see hyb_off_place.c
  * @rcu: lookups run under RCU
  */

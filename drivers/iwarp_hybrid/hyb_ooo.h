@@ -7,7 +7,8 @@
  *
  * Placement sends nothing, completes nothing and reports no error.
  *
- * Everything runs with the TCP socket held (see hyb_sched.h).
+ * All functions run with the TCP socket held (see hyb_sched.h), except hyb_ooo_abandon() and
+ * hyb_ooo_free(): they run when the engines have stopped.
  */
 #ifndef HYB_OOO_H
 #define HYB_OOO_H
@@ -28,10 +29,10 @@ void hyb_ooo_free(struct hyb_qp *qp);
 void hyb_ooo_trim(struct hyb_qp *qp);
 u32 hyb_ooo_memory(const struct hyb_qp *qp);
 
-/* Called by hyb_shared and hyb_rx: has a receive been taken for a later message? */
+/* Called by hyb_shared and hyb_rx: has a receive been taken from the queue early? */
 bool hyb_ooo_early(const struct hyb_qp *qp);
 
-/* Called by the receive engine */
+/* Called by the receive engine and hyb_recv */
 const struct ooo_range *hyb_ooo_due(struct hyb_qp *qp);
 void hyb_ooo_account(struct hyb_qp *qp, u32 len);
 u32 hyb_ooo_cross(struct hyb_qp *qp, u32 len);

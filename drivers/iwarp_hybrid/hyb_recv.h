@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Receives that Sends go into, and Reads that responses complete. Called by the
- * receive engine and hyb_ext, TCP socket held.
+ * receive engine and hyb_ext, TCP socket held; hyb_recv_end() also when the engine has stopped.
  */
 #ifndef HYB_RECV_H
 #define HYB_RECV_H

@@ -18,7 +18,7 @@ struct sock;
  * @rx: walks over what has come in
  * @ooo: looks at the out-of-order queue
  * @tx: transmits what can be transmitted
- * @flush: flushes what came to the queues after the engines had stopped
+ * @flush: flushes what was posted to the queues after the engines had stopped
  *
  * The transport layer registers them. Context: spinlock of the socket held, but not for
  * @flush, which the work item calls without a lock.
@@ -48,7 +48,7 @@ void hyb_sched_fini_qp(struct hyb_qp *qp);
 void hyb_sched_here(struct hyb_qp *qp);
 
 /**
- * hyb_sched_kick - run an engine now, or leave that to the socket's holder
+ * hyb_sched_kick - run an engine now, or leave that to the socket's holder or a work item
  * @qp: queue pair; nothing happens unless it is connected
  * @todo: HYB_TODO_*
  *
@@ -74,7 +74,7 @@ struct sock *hyb_sched_enter(struct hyb_qp *qp);
 /* Release it; before, if @run, transmit what can be transmitted */
 void hyb_sched_leave(struct hyb_qp *qp, struct sock *sk, bool run);
 
-/* Run an engine; between the above, unless a task owns the socket */
+/* Run an engine, between the two above; a task that owns the socket does so when it releases it */
 void hyb_sched_run_todo(struct hyb_qp *qp, int todo);
 
 /*
@@ -101,7 +101,7 @@ void hyb_sched_kick_tx(struct hyb_qp *qp);
  */
 void hyb_sched_kick_rx(struct hyb_qp *qp);
 
-/* Called by hyb_tcp with the socket held; hyb_sched_run() wants its spinlock */
+/* Called by hyb_tcp with the socket held; hyb_sched_run() needs its spinlock */
 void hyb_sched_run(struct hyb_qp *qp);
 void hyb_sched_callback(struct sock *sk, struct hyb_qp *qp, int todo);
 

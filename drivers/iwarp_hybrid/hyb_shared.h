@@ -10,7 +10,8 @@
  * layout of its FPDUs is written where their headers will be. It is open
  * until its first byte goes to TCP. Then FPDU by FPDU is sealed: header,
  * markers, PAD and CRC are filled in. TCP gets no more than it can send at
- * once and two segments, so that messages wait here and can be appended to.
+ * once and two segments, or one burst of a long queue, so that messages wait here and
+ * can be appended to.
  */
 #ifndef HYB_SHARED_H
 #define HYB_SHARED_H
@@ -24,16 +25,16 @@
 struct page;
 struct sock;
 
-#define HYB_MSGS_MAX	512	/* when many wait that nothing may join, same */
+#define HYB_MSGS_MAX	512	/* entries of the ring of messages at most, a power of two */
 #define HYB_WAIT_MAX	(8 << 20) /* bytes laid out that TCP has not taken */
 #define HYB_WINDOW_MIN	16384U	/* of the receive window */
 #define HYB_WINDOW_MAX	BIT(29)
-#define HYB_SPACE_MAX	BIT(30)	/* memory for it */
+#define HYB_SPACE_MAX	BIT(30)	/* of TCP's receive buffer for it */
 
 /* Operations for struct rdma_stack_provider */
 extern const struct rdma_stack_link hyb_link;
 
-/* A piece of what came in: payload at @p, @off in @page; markers after @to_mark */
+/* A piece of received payload: at @p, @off in @page; the first marker after @to_mark bytes */
 static inline void hyb_shared_run(struct rdma_stack_run *run, struct page *page,
 				  u32 off, const u8 *p, u32 len, u32 to_mark,
 				  u32 ivl)
@@ -46,7 +47,7 @@ static inline void hyb_shared_run(struct rdma_stack_run *run, struct page *page,
 	run->gaps.step = ivl - MPA_MARK_SIZE;
 }
 
-/* The functions below: of the engines, with the TCP socket held */
+/* Called by the engines with the TCP socket held; hyb_shared_free() when they have stopped */
 bool hyb_shared_hold(struct hyb_qp *qp);
 bool hyb_shared_flush(struct hyb_qp *qp, struct sock *sk);
 void hyb_shared_tx_done(struct hyb_qp *qp, struct sock *sk);

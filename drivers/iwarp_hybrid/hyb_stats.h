@@ -31,7 +31,8 @@ enum hyb_stat {
 
 	/*
 	 * Receive: FPDUs; bytes of the stream; segments; the work for them. A
-	 * segment counts when TCP accepts it, even if the engine drops it later.
+	 * segment counts as soon as TCP gets it, even a duplicate. The counter is
+	 * updated when the next packet leaves.
 	 */
 	HYB_ST_RX_FPDUS,
 	HYB_ST_RX_BYTES,
@@ -46,7 +47,7 @@ enum hyb_stat {
 
 	/* transmit */
 	HYB_ST_TX_REF_BYTES = HYB_ST_QP_COUNT,
-	HYB_ST_TX_REF_COPIED,		/* copied on their way, though */
+	HYB_ST_TX_REF_COPIED,		/* of these, copied on their way */
 	HYB_ST_TX_DEFERRED,
 	HYB_ST_TX_NOSPACE,
 	HYB_ST_TX_TERM,
@@ -68,7 +69,7 @@ enum hyb_stat {
 	HYB_ST_RX_NIC_PLACED,		/* bytes that the NIC had already placed */
 	HYB_ST_RX_PAUSED,
 	HYB_ST_RX_DEFERRED,
-	HYB_ST_RX_BUDGET,		/* rounds that left something */
+	HYB_ST_RX_BUDGET,		/* rounds that left bytes to the next */
 	HYB_ST_RX_TERM,
 	HYB_ST_RX_IMM,
 	HYB_ST_RX_ATOMICS,
@@ -95,19 +96,19 @@ enum hyb_stat {
 	HYB_ST_TX_NIC_BYTES,		/* CRC left to it */
 	HYB_ST_RX_NIC_BYTES,		/* its verdict was taken */
 	HYB_ST_OFF_CONNS,		/* connections added to it */
-	HYB_ST_OFF_REFUSED,		/* it had no room */
+	HYB_ST_OFF_REFUSED,		/* conn_add failed */
 	HYB_ST_OFF_NO_ROOM,		/* FPDUs not left to it: no record */
 	HYB_ST_OFF_FILLS,		/* ranges it asked us to finish */
 	HYB_ST_OFF_FILL_BYTES,
 	HYB_ST_OFF_SW_PACKETS,		/* finished on their way to a device */
 	HYB_ST_OFF_SW_BYTES,
-	HYB_ST_OFF_SW_DROPS,		/* no memory for that */
+	HYB_ST_OFF_SW_DROPS,		/* could not be finished, or no memory */
 	HYB_ST_OFF_RX_LOST,		/* it could not follow the stream */
 	HYB_ST_OFF_RX_RESYNC,		/* and got its position */
 	HYB_ST_OFF_RX_MISMATCH,	/* it called a CRC good, software found it bad */
 	HYB_ST_OFF_FILTERS,		/* flows steered by a filter */
 	HYB_ST_OFF_BUFS,		/* tagged buffers given to it */
-	HYB_ST_OFF_NO_BUF,		/* not given: no room here or there */
+	HYB_ST_OFF_NO_BUF,		/* not given: no room, STag or memory not suitable */
 
 	/* queues */
 	HYB_ST_POST_SEND,

@@ -55,7 +55,7 @@ static inline bool hyb_stream_full(const struct hyb_stream *s)
 	return s->cur - s->out >= HYB_TX_PAGES_MAX - 1;
 }
 
-/* The longest FPDU there should be, at a fresh page and segment */
+/* The longest FPDU to lay out: it fills a whole segment */
 static inline u32 hyb_stream_max(const struct hyb_stream *s)
 {
 	return max_t(u32, s->mss & ~3U, HYB_SEG_MIN);
@@ -64,8 +64,9 @@ static inline u32 hyb_stream_max(const struct hyb_stream *s)
 /**
  * hyb_stream_fit - how much of a ULPDU to put into the next FPDU
  * @s: stream
- * @want: bytes there are
- * @least: less will do, it is data: room of a segment that is still filled; or 0
+ * @want: bytes of ULPDU there are
+ * @least: 0: all of them or nothing. Otherwise less will do, but a segment that has less room
+ *	   than this must end
  *
  * Return: bytes, or 0 if the page or the segment must end before.
  */

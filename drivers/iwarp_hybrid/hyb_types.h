@@ -28,9 +28,9 @@ struct sock;
 /* ----------------------------------------------------- outgoing stream */
 
 #define HYB_TX_PAGES	2	/* pages there is always room for, a power of two */
-#define HYB_TX_PAGES_MAX 512	/* when many wait for TCP, same */
-#define HYB_TX_ORDER	get_order(SZ_32K) /* of each; less when memory is short */
-#define HYB_TX_POOL	128	/* pages kept to be used again, a power of two */
+#define HYB_TX_PAGES_MAX 512	/* limit when many wait for TCP, a power of two */
+#define HYB_TX_ORDER	get_order(SZ_32K) /* of each; less with little traffic or memory */
+#define HYB_TX_POOL	128	/* pages kept to be used again, at most; a power of two */
 
 /*
  * A segment with less room than this is ended rather than filled: with data of
@@ -245,7 +245,7 @@ struct hyb_irq_entry {
 
 /* Result of laying out the next FPDU */
 enum hyb_lay {
-	HYB_LAY_DONE,		/* one FPDU was laid out */
+	HYB_LAY_DONE,		/* FPDUs were laid out, or the request failed: ask again */
 	HYB_LAY_IDLE,		/* nothing to do now */
 	HYB_LAY_FULL,		/* the page or the segment must end first */
 };
@@ -285,8 +285,9 @@ struct hyb_tx_left {
  * @crc_kernel: by the kernel's code, see hyb_dev.crc_kernel
  * @ext: the peer knows RFC 7306, and Sends with immediate data
  * @fenced: responder that has not seen the initiator's first FPDU
- * @stopped: the Terminate is out, or the stream is broken
- * @why: errno with which TCP has ended, as far as it has said so
+ * @stopped: nothing more is laid out: a Terminate was laid out or received, TCP has ended, or
+ *	     the queue pair is in ERROR
+ * @why: negative errno with which TCP has ended, 0: not known
  * @drain: report when all is sent
  * @calling: inside a call of TCP
  * @sg: payload given by reference
@@ -299,7 +300,7 @@ struct hyb_tx_left {
  * @rtr: ready-to-receive message to send first
  * @msn: next message number per untagged queue
  * @busy: message in progress
- * @held: @sqe is taken from the queue but cannot start yet (fence, ORD)
+ * @held: @sqe is taken from the queue but cannot start yet (fence, ORD, no memory for @orq)
  * @sqe: private copy of the request in progress
  * @slot: its place in the queue
  * @mem: regions of its scatter list, referenced
@@ -308,20 +309,20 @@ struct hyb_tx_left {
  * @sge: where in the scatter list @done is
  * @sge_off: offset in that entry
  * @orq: own reads that are outstanding, a ring; never without room for one
- * @orq_mask: its size - 1, a power of two; grows up to above @ord
+ * @orq_mask: its size - 1; the size is a power of two, and grows until it is at least @ord
  * @orq_first: the ring while nothing needs more
  * @orq_get: oldest
  * @orq_put: next free
  * @ord: how many there may be
  * @irq: the peer's reads to be answered, a ring
- * @irq_mask: its size - 1, a power of two; grows up to above @ird
+ * @irq_mask: its size - 1; the size is a power of two, and grows until it is at least @ird
  * @irq_first: as @orq_first
  * @irq_get: oldest
  * @irq_put: next free
  * @ird: how many there may be
  * @term_len: bytes of @term, 0 if there is none
  * @term: ULPDU of a Terminate to send
- * @fpdus: counted here and added to the counters per batch, as the next four
+ * @fpdus: counted here and added to the counters per run of the engine, as the next five
  * @copies: of payload
  * @copied: bytes of payload copied
  * @referred: bytes of payload that TCP got by reference
@@ -434,23 +435,26 @@ enum hyb_rx_wait {
 /**
  * struct hyb_rx - receive state of a QP
  * @budget: rest of HYB_RX_BUDGET; hyb_sched begins a round
- * @need: bytes up to the end of the FPDU being awaited, 0: not known
+ * @need: bytes that have to be there for the next step: up to the end of the FPDU being awaited,
+ *	  or of its length field; 0: not known
  * @pos: bytes of the stream consumed
  * @ivl: marker interval of the incoming stream, 0 for none
  * @ivl_log: its logarithm
  * @crc: checksum is verified
  * @crc_kernel: by the kernel's code, see hyb_dev.crc_kernel
- * @paused: the next Send found no receive; resumed by hyb_sched_kick_rx()
+ * @paused: the next FPDU waits for a receive or for memory; resumed by hyb_sched_kick_rx() or a
+ *	    retry
  * @starved: paused without a receive: nothing is processed before there is one. Or
  *	     without memory for a shared link, see hyb_shared.run
- * @stopped: an error was found, the peer's stream is no longer processed
+ * @stopped: an error was found, a Terminate was received, or the wait for a receive after FIN
+ *	     has timed out: the peer's stream is no longer processed
  * @eof: end of stream was reported
  * @wait: enum hyb_rx_wait: a pause in which no byte of the stream was consumed
  * @since: jiffies when @wait became what it is
  * @msn: expected message number per untagged queue
  * @rtr_send: an empty Send at the start of the stream is no message
  * @written: payload bytes of the last Write; 0 after its Immediate Data
- * @write_ended: all of that has come, what comes next is another
+ * @write_ended: all of it has come, the next segment of a Write begins another one
  * @sink: region that the last Write went to, referenced, or NULL
  * @active: @rqe is the buffer of the message being received
  * @rqe: private copy of the receive in use
@@ -460,7 +464,7 @@ enum hyb_rx_wait {
  * @sge: where in the scatter list @done is
  * @sge_off: offset in that entry
  * @segs: tcp_sock.data_segs_in as far as it was counted
- * @fpdus: counted here and added to the counters per batch, as the next five
+ * @fpdus: counted here and added to the counters per run of the engine, as the next five
  * @copies: of payload
  * @copied: bytes of payload copied
  * @summed: bytes that CRCs were checked over
@@ -504,7 +508,7 @@ struct hyb_rx {
 	u32 there;
 };
 
-/* A segment of a Write has come */
+/* A segment of a Write was received */
 static inline void hyb_rx_wrote(struct hyb_rx *rx, u32 len, bool last)
 {
 	rx->written = (rx->write_ended ? 0 : rx->written) + len;
@@ -538,7 +542,7 @@ struct hyb_ooo {
 
 /* --------------------------------------------------------- shared link */
 
-#define HYB_MSGS	4	/* open messages, a power of two */
+#define HYB_MSGS	4	/* entries of the ring of messages at first, a power of two */
 
 /**
  * struct hyb_fpos - place of an FPDU
@@ -592,40 +596,40 @@ enum hyb_reserved {
 /**
  * struct hyb_shared - shared link of a queue pair
  * @ulp: upper layer's functions, NULL when it has closed the link; changes
- *	 under hyb_tcp.lock and, if connected, that of the socket
+ *	 under hyb_tcp.lock while there is no socket, then under the socket's spinlock
  * @ctx: for them
  * @tables: NULL while nothing is sent
  * @msg: ring of open messages, NULL without @tables
  * @mask: its size - 1: U32_MAX without @tables
- * @get: oldest of them
+ * @get: oldest of the messages
  * @put: next free
  * @seal: next FPDU to be sealed, if @begun
  * @begun: message @get is partly sealed
  * @open: the last message may be appended to; read without lock
  * @reserved: enum hyb_reserved: while one is open, the engine does nothing; read without
  *	      lock
- * @pending: there is something to do when it is over
+ * @pending: there is something to do when the reservation is over
  * @eor: a segment ends before the next FPDU
  * @lent: bytes of the reservation
  * @was: hyb_msg.len before it
  * @nr: entries of hyb_tx_tables.seg in use
  * @room: bytes up to the end of the segment that TCP is at
- * @want: call tx_space when there is room
+ * @want: call tx_space when there is room; also set without lock
  * @notify: call tx_space when @notify_pos is acknowledged
  * @notify_pos: see @notify
- * @window: receive window wanted, 0: TCP's own choice; also changes under
- *	    hyb_tcp.lock while there is no socket
+ * @window: receive window wanted, 0: TCP's own choice; changes under hyb_tcp.lock, and is read
+ *	    under the socket's spinlock
  * @window_now: in effect, if @window is not 0
  * @space: receive buffer of TCP for it
- * @held: the upper layer has paused reception
+ * @held: the upper layer has paused reception; also cleared without lock
  * @called: rx was called in this walk
  * @rx_off: bytes of the message that were delivered
  * @rx: next pieces to deliver
  * @run: its pieces, RDMA_STACK_RUNS at most; NULL while nothing comes, with
  *	 hyb_rx.starved, so that hyb_shared_wake() is called first
  * @charged: bytes that the upper layer holds, for which TCP's socket is charged
- * @skb_seq: packet whose memory was charged last
- * @skb_size: how much of it was
+ * @skb_seq: first sequence number of the packet whose memory was last reported in @rx
+ * @skb_size: how much of its memory was reported
  */
 struct hyb_shared {
 	const struct rdma_stack_ulp *ulp;
@@ -710,7 +714,8 @@ struct hyb_off_piece {
  * @run: sequence number of the last verified packet that began with an FPDU
  *
  * All but the last three change while a task owns the TCP socket, hence between
- * FPDUs, @place also when the receive engine stops. The last two belong to that.
+ * FPDUs. The receive engine clears @place when it stops, and in hyb_off_mismatch() @rx_crc,
+ * @word and @place. It owns the last two.
  */
 struct hyb_off {
 	bool tx_crc;

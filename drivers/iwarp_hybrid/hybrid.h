@@ -2,7 +2,7 @@
 /*
  * Objects of the driver and the functions its files offer each other.
  *
- * Files, each of which calls only those below it:
+ * Files, each of which calls only those in lines below its own:
  *
  *	hyb_main	module, rdma link, net device events
  *	hyb_verbs	device, PD, user context
@@ -16,11 +16,13 @@
  *	hyb_xmit	packets between TCP and IP
  *	hyb_fpdu	FPDUs in the outgoing stream
  *	hyb_attr, hyb_recv, hyb_sg	sysfs; receives; payload by reference
- *	hyb_off_conn, hyb_ooo, hyb_srq	NIC offload; out-of-order placement
- *	hyb_off_place, hyb_off_sw, hyb_queue	the same; work queues
- *	hyb_cq, hyb_lend, hyb_off_rec, hyb_off_steer, hyb_place
+ *	hyb_off_conn, hyb_ooo, hyb_srq	NIC offload; out-of-order placement; shared
+ *			receive queues
+ *	hyb_off_place, hyb_off_sw, hyb_queue	NIC offload; work queues
+ *	hyb_cq, hyb_lend, hyb_off_rec, hyb_off_steer, hyb_place	completions; lent memory;
+ *			NIC offload; placement of components
  *	hyb_mem, hyb_sched	registered memory; scheduler of the engines
- *	hyb_obj, hyb_rdq, hyb_stats, hyb_stream	objects, counters, pages
+ *	hyb_obj, hyb_rdq, hyb_stats, hyb_stream	objects, queues of Reads, counters, pages
  *	hyb_trace	tracepoints
  *
  * Locks, outermost first: hyb_cep.lock; TCP socket of a QP; hyb_tcp.lock;
@@ -126,12 +128,13 @@ struct hyb_place {
  * @num_srq: shared receive queues alive
  * @cm: connection manager's part
  * @attr: sysfs attributes
- * @attr_lock: protects @place against concurrent writers
- * @news: reports that components have moved; hyb_attr's
+ * @attr_lock: protects @place; serialises writers of the attributes that also apply to queue
+ *	       pairs that exist
+ * @news: reports that components have moved; hyb_place's
  * @place: placement for new queue pairs
  * @verify: software also checks FPDUs that the NIC has checked
  * @placement: enum rdma_stack_place: the side that places payload of tagged segments
- * @ntuple_filters: filters of an ordinary NIC that connections may use together
+ * @ntuple_filters: filters of an ordinary NIC that all connections together may use
  * @filters: connections that have such a filter, see hyb_off_steer.c
  * @place_lock: protects the lists of tagged buffers, see hyb_off_place.c
  * @crc: ask for CRC in MPA start-up (it is on if either side asks)
@@ -214,7 +217,7 @@ struct hyb_umap {
  * struct hyb_cq - completion queue
  * @ibcq: the RDMA core's object
  * @dev: device
- * @ring: entries in the layout of siw-abi.h, mapped by a user
+ * @ring: entries in the layout of siw-abi.h; a user maps them if @umap is set
  * @ctrl: after the ring; consumers arm the queue here
  * @mask: number of entries - 1, entries are a power of two
  * @id: number for users
@@ -229,7 +232,7 @@ struct hyb_umap {
  * @notified: @put at the last event; moderation only, may be outdated
  * @waiting: bit 0: @timer will look after the events
  * @timer: ends the wait for more completions
- * @lock: protects @put, @get, @ring against concurrent use by the kernel
+ * @lock: protects @put, @get, @ring, @overflow against concurrent use by the kernel
  */
 struct hyb_cq {
 	struct ib_cq ibcq;
@@ -311,7 +314,7 @@ struct hyb_sq_slot {
 	u8 opcode;
 	bool signalled;
 	bool done;
-	bool lent;		/* done when memory before @end is free */
+	bool lent;		/* done when memory up to position @end is free */
 	u64 end;
 };
 
@@ -392,8 +395,8 @@ struct hyb_rq {
  * @starved_lock: protects @starved, changes of @since
  * @starved: queue pairs that have found it empty, linked by hyb_qp.srq_node
  * @since: jiffies, when the last one of them did
- * @kick: makes them go on after a post
- * @poll: makes them go on where no post is seen, for a user's queue
+ * @kick: kicks their receive engines after a post
+ * @poll: the same for a user's queue, whose posts are not seen: looks at the ring by timer
  */
 struct hyb_srq {
 	struct ib_srq ibsrq;
@@ -444,12 +447,12 @@ struct hyb_srq {
  * @flush_runs: runs of hyb_qp_flush_again() since hyb_qp_flush(), up to a limit
  * @flush_empty: the last so many of them found nothing
  * @shared: link shared with the upper layer, or NULL; hyb_shared's
- * @off: connection as the NIC knows it, or NULL; hyb_offload's
+ * @off: NIC offload of the connection, or NULL; set once at attach; hyb_offload's
  * @ooo: out-of-order placement, or NULL; set once at attach; hyb_ooo's
  * @stats: counters
  * @busy_node: entry of hyb_dev.busy, if @busy
  * @idle_pos: sum of positions at the last look of hyb_idle
- * @busy: there may be something that hyb_idle can take away; under the TCP socket's lock
+ * @busy: there may be memory that hyb_idle can free; under the TCP socket's spinlock
  *
  * The RDMA core allocates it by kzalloc(). Keep it within 2048 bytes where no debugging is
  * configured: the next size is 4096.
@@ -544,7 +547,7 @@ static inline void __hyb_stats_add(struct hyb_dev *dev, enum hyb_stat id, u64 n)
 #endif
 }
 
-/* Counts for a queue pair what was counted for the device. Context: as below. */
+/* Counts for a queue pair what was counted for the device. Context: TCP socket held. */
 static inline void hyb_qp_count_own(struct hyb_qp *qp, enum hyb_stat id, u64 n)
 {
 	u64 *value = &qp->stats.value[id];
