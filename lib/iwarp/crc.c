@@ -3,7 +3,7 @@
  * CRC32c for FPDUs. See crc.h.
  *
  * The CRC32 instruction takes 8 bytes, has a latency of three cycles and can
- * start every cycle: three independent runs are as fast as the machine goes.
+ * start every cycle: three independent runs start one in each cycle.
  * Their registers are joined by multiplying with x^(8 * length of a run), which
  * is linear, hence four table look-ups. There are two lengths: three runs are
  * most of an FPDU at an MTU of 1500, or of 9000.
@@ -44,7 +44,7 @@ EXPORT_SYMBOL_GPL(iwarp_crc32c_kernel);
 #define CRC_LONG_STEP	368
 
 /**
- * struct iwarp_crc_shift - what joins runs
+ * struct iwarp_crc_shift - table to join runs
  * @t: register after a run of zero bytes, for each value of each of its four bytes
  */
 struct iwarp_crc_shift {
@@ -214,7 +214,7 @@ static bool iwarp_crc_vec_works __ro_after_init;
 	"crc32q " #off "+%c[len](%[run]), %[b]\n\t"			\
 	"crc32q " #off "+2*%c[len](%[run]), %[c]\n\t"
 
-/* The vector registers are ours */
+/* Caller: the vector registers are saved, see iwarp_crc_begin() */
 static u32 iwarp_crc_vec(u32 crc, const u8 *p)
 {
 	const u8 *run = p + CRC_VEC_FRONT;
@@ -320,7 +320,7 @@ const char *iwarp_crc_driver(void)
 }
 EXPORT_SYMBOL_GPL(iwarp_crc_driver);
 
-/* Does one of the above agree with the library, for all paths and alignments? */
+/* Does @sum agree with the kernel's library, for all paths and alignments? */
 static bool __init iwarp_crc_check(u32 (*sum)(u32 crc, const void *p, size_t len))
 {
 	static u8 buf[12000] __initdata;

@@ -73,11 +73,12 @@ enum iwarp_crc_how iwarp_crc_begin(bool kernel, size_t len);
 void iwarp_crc_end(enum iwarp_crc_how how);
 
 /**
- * iwarp_crc32c_vector - the same as iwarp_crc32c(), after iwarp_crc_begin()
+ * iwarp_crc32c_vector - the same as iwarp_crc32c(), by the vector registers
  * @crc: register
  * @p: bytes
  * @len: how many
  *
+ * Context: after iwarp_crc_begin() has returned IWARP_CRC_VECTOR.
  * Return: the register.
  */
 u32 iwarp_crc32c_vector(u32 crc, const void *p, size_t len);

@@ -30,7 +30,7 @@
  * @code: MPA_CODE_*, an extension in bits that the standard reserves
  * @crc: C
  * @reject: R, only in a Reply
- * @enhanced: S, the fields below are present; only with revision 2
+ * @enhanced: S, the frame has the fields from @p2p to @ord; only with revision 2
  * @p2p: A, a ready-to-receive message is wanted
  * @rtr_send: B, by zero-length Send
  * @rtr_write: C, by zero-length RDMA Write
@@ -113,8 +113,9 @@ enum mpa_want {
 };
 
 /**
- * struct mpa_limits - what the local side can and wants
- * @ird: inbound reads it can take; set it to the number that the ULP requests before replying
+ * struct mpa_limits - limits and wishes of the local side
+ * @ird: inbound reads it can take; a responder sets it to the number that the ULP requests
+ *	 before mpa_respond()
  * @ord: outbound reads it wants
  * @markers: markers
  * @ivl: marker interval that an initiator proposes, see mpa_ivl_valid()
@@ -177,8 +178,8 @@ struct mpa_result {
  *
  * Markers: M asks for them in what its sender receives, with the standard's
  * interval. A Request may also name an interval, with or without M; a Reply
- * with M and the same one agrees to it for both directions. A peer that knows
- * nothing of this sends no M, or not the same interval, even if it reflects
+ * with M and the same one agrees to it for both directions. A peer that does not
+ * know intervals sends no M, or not the same interval, even if it reflects
  * the bits that it does not know. For the same reason the extensions are agreed
  * to by a bit that differs from the Request's.
  */
@@ -482,8 +483,8 @@ static inline void mpa_build_begin(struct mpa_build *b, u8 *buf, u64 pos,
  *
  * Writes a marker when one is due.
  *
- * Return: how many of @want may be written at @b->p before the next call;
- * mpa_build_advance() tells how many were.
+ * Return: how many of @want may be written at @b->p before the next call. The caller
+ * passes the number written to mpa_build_advance().
  */
 static inline u32 mpa_build_room(struct mpa_build *b, u32 want)
 {

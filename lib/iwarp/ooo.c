@@ -197,8 +197,8 @@ bad:	/* the start of the next FPDU is unknown */
 
 /*
  * Find the first FPDU that begins in [@pos, @limit), by the markers there. An FPDU that
- * began before @pos ends within the longest possible FPDU, so the search stops after
- * that many bytes.
+ * began before @pos reaches no further after it than the longest FPDU. The first marker
+ * after that belongs to a later one, so the search ends there.
  */
 static bool ooo_first(struct ooo_walk *w, u64 pos, u64 limit, u64 *start)
 {

@@ -23,15 +23,15 @@
  * @start: result: first byte that the CRC covers, which is the marker before
  *	   ULPDU_Length if there is one
  *
- * The answer is as good as the marker; the FPDU there has to prove itself by
- * its CRC.
+ * A wrong marker gives a wrong answer: only a good CRC shows that an FPDU begins there.
+ * For ooo.c and its tests, as ooo_find() and ooo_add(): they are not exported.
  *
  * Return: false if no FPDU can begin where the marker points to.
  */
 bool ooo_mark_start(u64 mark, const u8 *p, u32 ivl, u64 *start);
 
 /**
- * struct ooo_range - a range of bytes after a gap that has been examined
+ * struct ooo_range - bytes after a gap that have been examined
  * @pos: position of the first one that is not accounted for
  * @len: bytes from there on
  * @fpdus: how many FPDUs these are
@@ -167,7 +167,7 @@ struct ooo_walk {
  * @w: walk
  * @pos: position of the first byte of the run, not 0
  *
- * Skips what the table has. Ends early when the table is full.
+ * Skips what the table has. Ends early when the table is full or bytes are missing.
  */
 void ooo_walk_run(struct ooo_walk *w, u64 pos);
 

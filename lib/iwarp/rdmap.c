@@ -140,7 +140,7 @@ u32 rdmap_atomic(const struct rdmap_areq *r, u64 old, u64 *new)
 }
 EXPORT_SYMBOL_GPL(rdmap_atomic);
 
-/* Which copies the error wants: RFC 5040 section 4.8, table of HdrCt */
+/* Headers to copy for an error, as far as they are there: table of HdrCt, RFC 5040 section 4.8 */
 static u32 rdmap_term_hdrct(u32 err, const u8 *hdr, u32 hdr_len)
 {
 	u32 ddp_len;

@@ -179,9 +179,9 @@ u32 rdmap_term_parse(const u8 *p, u32 len);
  * rdmap_term_request - which Read or Atomic Request a Terminate refuses
  * @p: bytes after the DDP header
  * @len: how many
- * @msn: result: its message number, as the peer says it
+ * @msn: result: its message number, as in the peer's copy of the header
  *
- * Return: false if it does not tell, or refuses something else.
+ * Return: false if it does not say, refuses something else, or reports no error of RDMAP.
  */
 bool rdmap_term_request(const u8 *p, u32 len, u32 *msn);
 

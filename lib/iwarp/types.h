@@ -4,10 +4,10 @@
  * EXPORT_SYMBOL_GPL. They build in the kernel and, unchanged, in user space,
  * there with -D'EXPORT_SYMBOL_GPL(name)='.
  *
- * Rules for this directory, except for the tables of crc.c: pure functions over
- * (pointer, length), unsigned arithmetic that cannot wrap, no allocation, no
- * global state, no calls to other code except through function pointers that are
- * passed in.
+ * Rules for this directory, except for crc.c (it has tables, and calls the kernel) and
+ * main.c: pure functions over (pointer, length), unsigned arithmetic that cannot wrap, no
+ * allocation, no global state, no calls to other code except through function pointers
+ * that are passed in.
  */
 #ifndef LIB_IWARP_TYPES_H
 #define LIB_IWARP_TYPES_H
