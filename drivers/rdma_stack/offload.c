@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which net devices have engines for iWARP, see rdma/iwarp_offload.h. Called by
- * NIC drivers and by iWARP providers; calls them only through the ops and the
+ * Registry of net devices with engines for iWARP, see rdma/iwarp_offload.h. Called
+ * by NIC drivers and by iWARP providers; calls them only through the ops and the
  * notifier.
  *
  * An entry exists from iwarp_offload_register() until the end of
@@ -154,7 +154,7 @@ static struct offload_entry *offload_leave(const struct net_device *netdev)
  * iwarp_offload_unregister() - undo iwarp_offload_register(), if it was done
  * @netdev: the device
  *
- * On return no provider holds the operations. Until then they may be called,
+ * On return no provider holds the operations. Until then providers may call them,
  * conn_del above all.
  *
  * Context: process, may sleep; RTNL may be held, but no lock that the

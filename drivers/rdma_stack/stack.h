@@ -7,7 +7,7 @@
  *	stack_netlink.c	the generic netlink family "rdma_stack"
  *	stack_dev.c	registry of providers and devices, changes
  *	stack_known.c	facts about drivers that register nothing
- *	offload.c	registry of NIC drivers, independent of all other files
+ *	offload.c	registry of NIC drivers, uses stack_trace.c only
  *	stack_trace.c	tracepoints
  */
 #ifndef _STACK_H

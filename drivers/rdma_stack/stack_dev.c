@@ -11,9 +11,9 @@
  *   known to the core. Readers are in an SRCU section, as query() may sleep;
  *   unregistering waits for them.
  * - Devices that the core has, for dumps of all of them. An entry is there
- *   between the calls of the ib_client; a user of an entry also takes a
- *   reference of the device, under the lock, so that the device waits for that
- *   user when it goes.
+ *   between the calls of add and remove of the ib_client; a user of an entry also
+ *   takes a reference of the device, under the lock, so that the removal of the
+ *   device waits for that user.
  */
 #include <linux/export.h>
 #include <linux/list.h>
@@ -76,8 +76,8 @@ static int stack_provider_add(struct stack_provider *s)
 
 /**
  * rdma_stack_register() - a provider announces its components
- * @dev: its device; best before ib_register_device(), so that it is never
- *	 visible without it
+ * @dev: its device; best called before ib_register_device(), so that the device
+ *	 is never visible without its components
  * @p: must stay until rdma_stack_unregister() has returned
  *
  * Context: process, may sleep.
@@ -173,7 +173,7 @@ EXPORT_SYMBOL_GPL(rdma_stack_query);
  *
  * Context: any but hardware interrupt.
  * Return: operations, valid as long as the caller keeps @dev; NULL if there is
- *	   none, which rdma_stack_map.link says as well.
+ *	   none. A queue pair may have no link all the same, see rdma_stack_map.link.
  */
 const struct rdma_stack_link *rdma_stack_get_link(struct ib_device *dev)
 {

@@ -5,8 +5,8 @@
  *
  * Each row says where the facts were read, in the tree of Linux 6.1 unless
  * said otherwise. A row shows what the driver does with a reliable
- * connection today, not what its hardware could do. A driver without a row,
- * or that serves user space only, is unknown.
+ * connection today, not what its hardware could do. A driver without a row is
+ * unknown; drivers that serve user space only have none.
  *
  * No verbs provider joins small sends: a Send consumes one receive of the
  * peer (IBTA 9.7.4, RFC 5040 5.3), hence "coalescing" is absent everywhere.

@@ -44,9 +44,10 @@ err_sysfs:
 static void __exit stack_exit(void)
 {
 	/*
-	 * First the notifications of devices end, so that nothing is added any
-	 * more. Requests and attributes may call stack_dev.c until they are
-	 * gone, too: its tables are empty, but valid.
+	 * First the notifications of devices end, so that stack_sysfs.c does not
+	 * register its class interface after stack_sysfs_exit(). Requests and
+	 * attributes may call stack_dev.c until they are gone, too: its tables
+	 * are empty, but valid.
 	 */
 	stack_dev_exit();
 	stack_sysfs_exit();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Generic netlink family "rdma_stack": tells which component is where, and
+ * Generic netlink family "rdma_stack": reports where each component is, and
  * when that changes. Calls stack_dev.c. Described in
  * Documentation/netlink/specs/rdma_stack.yaml.
  *
@@ -110,7 +110,10 @@ static int stack_nl_put_map(struct sk_buff *skb, struct ib_device *dev,
 	return stack_nl_put_comps(skb, &map);
 }
 
-/* @hdr: message just begun; completed, or taken back if there is no room */
+/*
+ * @hdr: message just begun, NULL if it found no room; completed, or cancelled if there is
+ * no room for the rest
+ */
 static int stack_nl_fill(struct sk_buff *skb, void *hdr, struct ib_device *dev,
 			 struct ib_qp *qp)
 {

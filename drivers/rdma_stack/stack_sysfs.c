@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * /sys/class/infiniband/DEV/hybrid/components: which component is where, see
+ * /sys/class/infiniband/DEV/hybrid/components: where each component is, see
  * Documentation/rdma_stack.rst. Calls rdma_stack_query(). stack_dev.c and the
  * class notify it of devices.
  *
