@@ -75,7 +75,7 @@ struct hnic_piece {
 /**
  * struct hnic_placed - a packet with payload that was placed
  * @nr: pieces
- * @piece: the fragments that the host gets; the first has all headers
+ * @piece: the fragments that the host gets; the first one has all headers of the packet
  */
 struct hnic_placed {
 	u32 nr;
@@ -376,8 +376,8 @@ struct hnic_queue {
 
 /**
  * struct hnic_wire - packets on their way to a device
- * @lock: protects all of this; taken by the peer's TX engine and the RX engine.
- *	  The peer's TX engine reads @count and @size, and sets @full, without it
+ * @lock: protects all of this; taken by the peer's TX engine, the RX engine, open and
+ *	  stop. The peer's TX engine reads @count and @size, and sets @full, without it
  * @lane: one for each path, in the order of arrival
  * @count: packets in all of them
  * @size: their memory
@@ -548,16 +548,16 @@ extern const struct iwarp_offload_ops hnic_offload_ops;
  * @link: the link for packets that this device sends
  * @tx_timer: interrupts for TX rings that were fetched a while ago
  * @tx_usecs: delay of @tx_timer, ethtool -C
- * @tx_frames: how many packets make it interrupt at once
+ * @tx_frames: how many fetched packets make the device interrupt at once
  * @rx_timer: interrupts for packets that arrived a while ago
  * @rx_usecs: delay of @rx_timer, ethtool -C; 0: none
- * @rx_frames: how many packets make it interrupt at once
+ * @rx_frames: how many waiting packets make the device interrupt at once
  * @pause: a full ring stops the peer; else packets are dropped
  * @offload: BIT(enum iwarp_offload_feature) switched on
- * @offload_on: iwarp_offload_register() was called
+ * @offload_on: iwarp_offload_register() succeeded and has not been undone; RTNL
  * @conns: connections taken over
  * @nconns: how many
- * @conn_lock: serialises changes of @conns
+ * @conn_lock: serialises changes of @conns and @nconns
  * @filters: ntuple filters; RTNL to change, RCU to read
  */
 struct hnic_dev {

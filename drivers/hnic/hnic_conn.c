@@ -161,7 +161,7 @@ static u32 hnic_conn_tx_fpdu(struct hnic_conn *hc, const u8 *p, u32 room, u32 se
 	return hnic_fpdu_len(p, room, seq - conn->tx_seq, conn->tx_ivl);
 }
 
-/* One whole FPDU; false if it is none */
+/* Finish one whole FPDU. Returns false if its header contradicts @len. */
 static bool hnic_conn_tx_fill_one(struct hnic_dev *hd,
 				  struct iwarp_offload_conn *conn, u8 *p, u32 seq,
 				  u32 len, u8 layout)
@@ -358,7 +358,7 @@ static void hnic_conn_rx_sync(struct hnic_dev *hd, struct hnic_conn *hc, u32 end
 	hc->rx_next = end;
 }
 
-/* The packet begins inside of an FPDU or was here before: find the next one */
+/* The packet begins inside of an FPDU or was here before: find the next FPDU */
 static void hnic_conn_rx_track(struct hnic_dev *hd, struct hnic_conn *hc,
 			       const u8 *data, u32 seq, u32 len)
 {
@@ -384,10 +384,10 @@ static void hnic_conn_rx_track(struct hnic_dev *hd, struct hnic_conn *hc,
  * @seq: sequence number of that
  * @len: its bytes
  *
- * Packets usually consist of whole FPDUs. So each is tried from its first
- * byte on; only if the lengths add up are CRCs computed, and only then is it
- * good. The verdict says no more than that: whether an FPDU really begins
- * there is known to the host.
+ * Packets usually consist of whole FPDUs. So each is parsed from its first
+ * byte on, and CRCs are computed only if the lengths add up. The verdict says
+ * no more than that lengths, CRCs and markers fit: only the host knows whether
+ * an FPDU really begins there.
  */
 static bool hnic_conn_rx_check(struct hnic_dev *hd, struct hnic_conn *hc,
 			       const u8 *data, u32 seq, u32 len)
@@ -583,8 +583,8 @@ static int hnic_conn_add(struct iwarp_offload_conn *conn)
 }
 
 /*
- * Features were added or removed. Only the queue needs an update; the engines read the
- * other features for each packet.
+ * Features or the layout have changed. The engines read both for each packet; the queue
+ * and the state of placement are updated here.
  */
 static void hnic_conn_update(struct iwarp_offload_conn *conn)
 {
@@ -673,7 +673,7 @@ static int hnic_buf_add(struct iwarp_offload_conn *conn,
 	return err;
 }
 
-/* The engine places under the lock */
+/* The engine places with the lock held, so it writes nothing to @buf after return */
 static void hnic_buf_del(struct iwarp_offload_conn *conn,
 			 struct iwarp_offload_buf *buf)
 {

@@ -98,8 +98,8 @@ static inline bool hnic_fpdu_marks_good(const u8 *p, u32 len, u32 pos, u32 ivl)
  * From the last gap to the first, so that nothing is overwritten; the markers
  * are put aside before.
  *
- * Return: false if @len is not what the header says, or there are more markers
- * than HNIC_MARKS; nothing was done.
+ * Return: false if @ivl is 0, @len is not what the header says, or there are more
+ * markers than HNIC_MARKS; nothing was done.
  */
 static inline bool hnic_fpdu_open(u8 *p, u32 len, u32 pos, u32 ivl, u32 *moved)
 {

@@ -130,7 +130,7 @@ static bool hnic_link_is_data(const struct hnic_pkt *p)
 	       !th->rst && !th->urg;
 }
 
-/* Cut a segment at a place of any alignment; returns the second part */
+/* Cut a segment at a place of any alignment; returns the second part, or NULL: not cut */
 static struct hnic_pkt *hnic_link_split(struct hnic_dev *hd,
 					struct hnic_pkt *p)
 {

@@ -2,7 +2,8 @@
 /*
  * hnic.ko: module, links, network devices. See hnic.h for the whole.
  *
- * Top layer: calls all others. Context is process with RTNL, unless said.
+ * Top layer: calls all others. Context: process with RTNL held, unless a function
+ * says otherwise.
  */
 #include <linux/cpu_rmap.h>
 #include <linux/etherdevice.h>
@@ -71,7 +72,7 @@ static netdev_tx_t hnic_xmit(struct sk_buff *skb, struct net_device *netdev)
 /*
  * The engine segments packets without IP options and extension headers only.
  * With these, lengths and the pseudo header of the checksum would differ.
- * Context: as hnic_xmit()
+ * Context: softirq or process; the lock of the queue is not held yet.
  */
 static netdev_features_t hnic_features_check(struct sk_buff *skb,
 					     struct net_device *netdev,
@@ -148,7 +149,7 @@ static int hnic_up(struct hnic_dev *hd)
 }
 
 /*
- * Engines first: they are what schedules NAPI. There is nothing to do after
+ * Engines first: they schedule NAPI. There is nothing to do after
  * hnic_up() has failed.
  */
 static void hnic_down(struct hnic_dev *hd)
@@ -169,8 +170,8 @@ static void hnic_down(struct hnic_dev *hd)
 		netif_napi_del(&hd->queue[i].napi);
 	}
 	/*
-	 * The stack may still send: ethtool does not stop it. Last, since NAPI
-	 * wakes queues; also waits for calls of hnic_xmit().
+	 * The stack may still send: ethtool does not stop it. Stop the queues after
+	 * NAPI, which wakes them. This also waits for calls of hnic_xmit() under way.
 	 */
 	netif_tx_disable(hd->netdev);
 	hnic_link_reset(hd);
@@ -214,6 +215,7 @@ static int hnic_stop(struct net_device *netdev)
 
 /* ------------------------------------------------------- other functions */
 
+/* Context: RTNL or RCU */
 static void hnic_get_stats64(struct net_device *netdev,
 			     struct rtnl_link_stats64 *st)
 {
@@ -252,6 +254,7 @@ static int hnic_change_mtu(struct net_device *netdev, int mtu)
 	return 0;
 }
 
+/* Context: RTNL or RCU */
 static int hnic_get_iflink(const struct net_device *netdev)
 {
 	const struct hnic_dev *hd = netdev_priv(netdev);
@@ -265,7 +268,10 @@ static int hnic_get_iflink(const struct net_device *netdev)
 	return index;
 }
 
-/* The device receives packets to all addresses; the stack drops those of others */
+/*
+ * The device receives packets to all addresses; the stack drops those of others.
+ * Context: netif_addr_lock_bh() held.
+ */
 static void hnic_set_rx_mode(struct net_device *netdev)
 {
 }
@@ -291,7 +297,10 @@ static int hnic_alloc_queues(struct hnic_dev *hd)
 	return 0;
 }
 
-/* Also of a device whose hnic_init() failed in the middle */
+/*
+ * Also of a device whose hnic_init() failed in the middle. Context: process, with or
+ * without RTNL: the core calls it when the last reference of the device is gone.
+ */
 static void hnic_free(struct net_device *netdev)
 {
 	struct hnic_dev *hd = netdev_priv(netdev);
@@ -309,7 +318,7 @@ static void hnic_free(struct net_device *netdev)
 }
 
 #ifdef CONFIG_RFS_ACCEL
-/* The queue near to each CPU: kept by hnic_queue_pin(), read by users of filters */
+/* The queue near to each CPU: hnic_queue_pin() writes it, RFS and iwarp_hybrid read it */
 static int hnic_alloc_rmap(struct net_device *netdev)
 {
 	struct hnic_dev *hd = netdev_priv(netdev);
@@ -335,7 +344,10 @@ static void hnic_free_rmap(struct net_device *netdev)
 	mutex_unlock(&hd->lock);
 }
 
-/* RFS asks devices with a map for filters; the filters here are for "ethtool -N" */
+/*
+ * RFS asks devices with a map for filters; the filters here are for "ethtool -N".
+ * Context: softirq, RCU.
+ */
 static int hnic_rx_flow_steer(struct net_device *netdev,
 			      const struct sk_buff *skb, u16 queue, u32 flow)
 {
@@ -457,7 +469,7 @@ static void hnic_setup(struct net_device *netdev)
 	hd->rx.ns = &hd->rx_stats.ns;
 }
 
-/* Refuse more queues than the device has, which the core would allow */
+/* Refuse more queues than HNIC_QUEUES, which the core would allow */
 static int hnic_check_queues(struct nlattr *num,
 			     struct netlink_ext_ack *extack)
 {
@@ -467,6 +479,7 @@ static int hnic_check_queues(struct nlattr *num,
 	return -EINVAL;
 }
 
+/* Context: process; not every kernel holds RTNL */
 static int hnic_validate(struct nlattr *tb[], struct nlattr *data[],
 			 struct netlink_ext_ack *extack)
 {

@@ -137,7 +137,7 @@ static bool hnic_pool_next(struct hnic_pool *pool)
 /**
  * hnic_pkt_alloc() - memory for a packet
  * @pool: from where
- * @len: bytes, at most HNIC_MTU_MAX and an Ethernet header with a tag
+ * @len: bytes, at most HNIC_MTU_MAX and HNIC_HDR_MAX
  *
  * Return: the packet, with @len set and nothing else known of it, or NULL.
  */
@@ -368,7 +368,7 @@ void hnic_pkt_csum(struct hnic_pkt *p)
 	hnic_tcp(p)->check = hnic_pkt_sum(p);
 }
 
-/* Is the checksum of this TCP or UDP packet good? */
+/* Is the checksum of this TCP or UDP packet good? Not without one, as UDP allows. */
 bool hnic_pkt_csum_good(const struct hnic_pkt *p)
 {
 	if (p->proto == IPPROTO_UDP &&

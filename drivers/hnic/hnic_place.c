@@ -45,7 +45,7 @@ void hnic_place_sent(struct hnic_place *pl, const struct hnic_pkt *p)
 	if (READ_ONCE(pl->sent_known) && (s32)(end - pl->sent) <= 0)
 		return;
 	WRITE_ONCE(pl->sent, end);
-	/* with sent; pairs with hnic_place_sure() */
+	/* pairs with hnic_place_sure(), which reads sent after it */
 	smp_store_release(&pl->sent_known, true);
 }
 
@@ -216,7 +216,7 @@ struct hnic_seg {
 	u8 what;
 };
 
-/* The FPDU at @s->off, which is whole and good, is it one with payload? */
+/* Is the FPDU at @s->off, which is whole and good, one with payload to place? Fills in @s. */
 static bool hnic_seg_parse(const struct hnic_pkt *p, struct hnic_seg *s)
 {
 	const u8 *src = hnic_pkt_data(p) + s->off + mpa_lead_len(s->pos, s->ivl);
@@ -335,7 +335,7 @@ static void hnic_place_fpdus(struct hnic_dev *hd, struct hnic_place *pl,
  * hnic_place_rx() - place what can be placed of a packet
  * @hd: device
  * @pl: placement of its connection
- * @conn: connection, its lock held
+ * @conn: connection, hnic_conn.rx_lock held
  * @p: packet with a good checksum
  * @next: result of hnic_place_track()
  * @good: it consists of whole FPDUs, all of them good

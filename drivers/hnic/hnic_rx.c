@@ -86,7 +86,7 @@ static bool hnic_rx_put(struct hnic_dev *hd, struct hnic_queue *q,
 	return true;
 }
 
-/* Try the packet again whose ring was full: true if it still waits, and all others */
+/* Retry the packet whose ring was full. True: it still waits, and all later ones behind it. */
 static bool hnic_rx_held(struct hnic_dev *hd)
 {
 	if (!hd->held)

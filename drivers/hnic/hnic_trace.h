@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tracepoints hnic:*, of hnic_main.c (state), hnic_conn.c and hnic_place.c. "seq" is a
+ * Tracepoints hnic:*, of hnic_main.c (hnic_state), hnic_conn.c and hnic_place.c. "seq" is a
  * sequence number of TCP. hnic_conn_* show addresses and ports of a connection, the
- * local ones first; the others only its ports: the local one, the remote one.
+ * local ones first; all others of a connection only its ports: the local one, the remote one.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM hnic

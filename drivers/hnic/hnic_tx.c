@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * TX engine: fetches what the host put on the TX rings into memory of the
- * NIC, cuts it into packets, lets the iWARP engines fill in what is theirs,
- * writes checksums and sends. Calls hnic_conn.c, hnic_link.c and below.
+ * NIC, cuts it into packets, has the iWARP engines finish FPDUs, writes
+ * checksums and sends. Calls hnic_conn.c, hnic_link.c and below.
  *
- * Memory of the host is only read. Each contiguous piece of payload is one
- * DMA operation, and the headers of a packet are one.
+ * Memory of the host is only read. Each contiguous piece of payload in a packet is
+ * one DMA operation, and the headers of an skb are one.
  */
 #include <linux/if_vlan.h>
 #include <linux/ip.h>
@@ -19,7 +19,7 @@
 /* Interrupt after this many bytes were fetched, or after tx_frames packets */
 #define HNIC_TX_BYTES	32768
 
-/* Pieces of payload as short as this can only be markers or CRCs */
+/* Pieces of payload as short as this count as markers or CRCs */
 #define HNIC_DMA_MARKER	4
 
 /**
@@ -87,7 +87,7 @@ static void hnic_dma_read(struct hnic_dev *hd, struct hnic_dma *d, u8 *dst,
 	}
 }
 
-/* The packet is complete but for its checksum */
+/* The packet is complete: count it, and compute when its DMA is over */
 static void hnic_tx_emit(struct hnic_dev *hd, struct hnic_pkt *p,
 			 struct hnic_list *out)
 {
@@ -360,7 +360,8 @@ static bool hnic_tx_urgent(const struct hnic_queue *q)
  * hnic_tx_after() - interrupts after a run of the TX engine
  * @hd: device
  *
- * The interrupt for a few small packets is delayed, unless NAPI runs anyway.
+ * The interrupt for a few small packets is delayed. If NAPI runs before, for other
+ * packets, it frees these as well.
  *
  * Context: TX engine, bottom halves disabled.
  */
