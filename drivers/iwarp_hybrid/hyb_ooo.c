@@ -534,7 +534,8 @@ void hyb_ooo_look(struct hyb_qp *qp)
  * hyb_ooo_due - was what comes next placed already?
  * @qp: queue pair with out-of-order placement
  *
- * Context: TCP socket held, called by the receive engine for every FPDU.
+ * Context: TCP socket held. Called by the receive engine for every FPDU, and to release
+ * the table.
  * Return: the range that begins at the receive engine's position, or NULL.
  * hyb_ooo_account() must follow when it is consumed, in whole or in part.
  */
@@ -631,7 +632,7 @@ int hyb_ooo_recv(struct hyb_qp *qp, struct siw_rqe *rqe)
  * hyb_ooo_sent - a packet has left
  * @sk: TCP socket
  *
- * Afterwards the engine walks the out-of-order queue, so that the ACK does not wait.
+ * The engine walks the out-of-order queue only after that: the walk does not delay the ACK.
  *
  * Context: TCP socket held.
  */
@@ -692,8 +693,8 @@ void hyb_ooo_abandon(struct hyb_qp *qp)
 }
 
 /**
- * hyb_ooo_trim - release what nothing is remembered in
- * @qp: attached queue pair of which nothing was heard for a while
+ * hyb_ooo_trim - release memory in which nothing is remembered
+ * @qp: attached queue pair that has been idle for a while
  *
  * Context: spinlock of the TCP socket held.
  */

@@ -2,7 +2,7 @@
 /*
  * Queue pairs: verbs, life cycle. Calls the queues (hyb_queue, hyb_cq, hyb_srq), the
  * transport (hyb_tcp), hyb_attr, hyb_idle, hyb_off_place, hyb_place and hyb_sched. The
- * verbs run in process context; a post may come from below any lock.
+ * verbs here run in process context. Posts may come with any lock held, see hyb_queue.c.
  */
 #include <linux/cred.h>
 #include <linux/log2.h>
@@ -396,7 +396,7 @@ static int hyb_qp_modify_state(struct hyb_qp *qp, enum ib_qp_state to)
  * the ULP. It sets no flag as long as it has no cm_id of the IW CM, and it never sets that
  * of atomic operations. A flag that it leaves out in this way refuses nothing.
  *
- * On return the peer writes nothing that it may not. 0 or a negative errno.
+ * Returns 0 or a negative errno. After 0 the peer writes nothing that it may not.
  */
 static int hyb_qp_set_access(struct hyb_qp *qp, int access, bool cm)
 {

@@ -193,7 +193,7 @@ static bool hyb_sqe_copy(struct siw_sqe *sqe, const struct siw_sqe *from)
  * hyb_sq_pending - is there a request not yet started?
  * @qp: queue pair
  *
- * Context: holder of the TCP socket.
+ * Context: TCP socket held; or hyb_sq.lock held after the engines have stopped.
  */
 bool hyb_sq_pending(const struct hyb_qp *qp)
 {
@@ -213,7 +213,7 @@ bool hyb_sq_pending(const struct hyb_qp *qp)
  * @slot: its free-running index, for hyb_sq_complete(); a resize of the queue keeps it
  *	  valid
  *
- * Context: holder of the TCP socket.
+ * Context: as hyb_sq_pending().
  * Return: 1; 0 if there is none; -EINVAL if the entry, which a user wrote,
  * makes no sense: it is to be completed with SIW_WC_LOC_QP_OP_ERR.
  */
@@ -248,8 +248,8 @@ int hyb_sq_next(struct hyb_qp *qp, struct siw_sqe *sqe, u32 *slot)
 		/*
 		 * A user's library hands over an entry, then looks at this one,
 		 * and rings the doorbell only if it has been taken. So it must
-		 * be seen as taken before we look for the next. The kernel
-		 * rings always.
+		 * be seen as taken before we look for the next. Producers in
+		 * the kernel always kick the engine.
 		 */
 		smp_mb();
 	}
@@ -625,7 +625,7 @@ static void hyb_srq_last(struct hyb_qp *qp)
  * From now on requests complete as soon as they are posted; those of a user that come
  * without a doorbell a little later. Consumers are notified. May be repeated.
  *
- * Context: any.
+ * Context: any, but without hyb_sq.lock and hyb_rq.lock held.
  */
 void hyb_qp_flush(struct hyb_qp *qp)
 {
@@ -648,7 +648,7 @@ void hyb_qp_flush(struct hyb_qp *qp)
  * without a system call. So it flushes little at a time, and soon looks ten times a second
  * only: about two milliseconds of a processor in a second.
  *
- * Context: any.
+ * Context: as hyb_qp_flush().
  */
 void hyb_qp_flush_again(struct hyb_qp *qp)
 {

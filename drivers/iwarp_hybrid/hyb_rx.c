@@ -277,8 +277,9 @@ static u32 hyb_rx_span(struct hyb_fpdu *f, u32 want, const u8 **p)
 }
 
 /*
- * The next @len bytes of the body, which are there; false at the end of data.
- * If a NIC has placed them, the packet refers to the memory that they belong in.
+ * Copy the next @len bytes of the body. Returns false if they end before, as at a packet
+ * that hyb_cur_refuse() refuses. If a NIC has placed them, the packet refers to the memory
+ * that they belong in, and they are not copied.
  */
 static bool hyb_rx_copy(struct hyb_fpdu *f, u8 *dst, u32 len)
 {
@@ -309,7 +310,7 @@ static bool hyb_rx_copy(struct hyb_fpdu *f, u8 *dst, u32 len)
  * @avail: bytes from there on
  * @err: set if its length is impossible
  *
- * Return: yes; if not, rx->need tells how much it takes.
+ * Return: true if so. If not, and without @err, rx->need is the number of bytes to wait for.
  */
 static bool hyb_rx_peek(struct hyb_rx *rx, struct hyb_fpdu *f, u32 avail,
 			u32 *err)
@@ -531,7 +532,10 @@ static enum hyb_stat hyb_rx_stat_of(u32 err)
 	return HYB_ST_ERR_LOCAL;
 }
 
-/* The peer broke a rule: count it, tell both sides, receive no more */
+/*
+ * Reception failed, mostly by an error of the peer: count it, notify both sides, receive no
+ * more
+ */
 static void hyb_rx_fail(struct hyb_qp *qp, const struct hyb_fpdu *f, u32 err,
 			enum hyb_stat stat)
 {
@@ -880,7 +884,7 @@ static void hyb_rx_refused(struct hyb_qp *qp, u32 err, u32 msn)
 				SIW_WC_REM_INV_REQ_ERR);
 }
 
-/* The peer gives up: no answer, the connection is over */
+/* The peer terminates the stream: nothing answers that, the connection ends */
 static u32 hyb_rx_terminate(struct hyb_qp *qp, struct hyb_fpdu *f)
 {
 	u32 len = min_t(u32, f->h.payload, RDMAP_TERM_LOOK);
@@ -909,7 +913,7 @@ static u32 hyb_rx_terminate(struct hyb_qp *qp, struct hyb_fpdu *f)
 
 /* -------------------------------------------------------------- engine */
 
-/* RFC 7306: headers are all that there is */
+/* Operations of RFC 7306: their payload is an RDMAP header and nothing else */
 static u32 hyb_rx_ext(struct hyb_qp *qp, struct hyb_fpdu *f)
 {
 	u8 *p = f->hdr + f->hdr_len;
@@ -924,7 +928,7 @@ static u32 hyb_rx_dispatch(struct hyb_qp *qp, struct hyb_fpdu *f)
 	u32 op = RDMAP_OP(f->h.rdmap);
 	u32 err;
 
-	/* Sends that came before are delivered before */
+	/* deliver earlier Sends first */
 	if (qp->shared && qp->shared->rx.nr && !rdmap_is_send(op)) {
 		err = hyb_shared_deliver(qp, false, false);
 		if (err)
@@ -949,7 +953,7 @@ static u32 hyb_rx_dispatch(struct hyb_qp *qp, struct hyb_fpdu *f)
 	}
 }
 
-/* Errors that stand for different things by operation are counted apart */
+/* The counter of an error; the meaning of some errors depends on the operation */
 static enum hyb_stat hyb_rx_classify(const struct hyb_qp *qp,
 				     const struct hyb_fpdu *f, u32 err)
 {
@@ -987,8 +991,8 @@ static u32 hyb_rx_advance(struct hyb_qp *qp, u32 len, u32 fpdus)
 
 /*
  * Deliver a range that was placed out of order, once all of it is in order.
- * Until then its bytes are consumed as they come. The bytes that had a good CRC
- * count, not those that come now.
+ * Until then its bytes are consumed as they come. The bytes that were placed had a good
+ * CRC; those that come now are not examined.
  */
 static u32 hyb_rx_placed(struct hyb_qp *qp, const struct ooo_range *r,
 			 u32 avail)
@@ -1062,8 +1066,9 @@ static bool hyb_rx_good(struct hyb_qp *qp, const struct hyb_cur *c, u32 total,
 
 /*
  * The usual FPDU of a shared link: in one piece of memory, good, and the next
- * segment of a Send. Returns bytes consumed, 0 if it is another or not
- * complete: hyb_rx_fpdu() has to look. As there, the header is read once.
+ * segment of a Send. Returns bytes consumed. 0: it is of another kind or not complete, and
+ * hyb_rx_fpdu() has to examine it; or it failed, and hyb_rx.stopped is set. As there, the
+ * header is read once.
  */
 static u32 hyb_rx_fast(struct hyb_qp *qp, const struct hyb_cur *c, u32 avail,
 		       bool *nic)
@@ -1144,8 +1149,8 @@ static u32 hyb_rx_head(struct hyb_send_head *h, const u8 *p, u64 pos, u32 ivl,
 }
 
 /*
- * At the end of a piece: fragments that follow in this packet, in this part or
- * the next, which then has nothing before them
+ * At the end of a piece: does a fragment follow in this part of the packet, or is one the
+ * first piece of the next part? @c goes to that part.
  */
 static bool hyb_cur_frags(struct hyb_cur *c)
 {
@@ -1233,9 +1238,9 @@ static u32 hyb_rx_bulk_end(struct hyb_qp *qp, struct hyb_cur *c, u32 len,
 /*
  * The bulk of a long message: FPDUs from @c on, each of them a fragment of
  * this part of the packet, without PAD. Does what hyb_rx_fast() would do for
- * each. It has taken an earlier one of this packet, so the NIC's word, if @nic, holds
- * to its end. Leaves @c at what it does not take, and returns the
- * bytes consumed. A function of its own, for the loop to have all registers.
+ * each. That function has taken an earlier one of this packet, so the NIC's verdict, if
+ * @nic, holds to the end of the packet. Leaves @c at the first byte not taken, and returns
+ * the bytes consumed. A function of its own, for the loop to have all registers.
  */
 static noinline u32 hyb_rx_bulk(struct hyb_qp *qp, struct hyb_cur *c,
 				u32 avail, bool nic)
@@ -1318,7 +1323,7 @@ static noinline u32 hyb_rx_bulk_piece(struct hyb_qp *qp, struct hyb_cur *c,
 	return hyb_rx_bulk_end(qp, c, len, len / n, mo - from, nic);
 }
 
-/* Deliver what was collected between two FPDUs */
+/* Between two FPDUs: deliver what was collected */
 static u32 hyb_rx_shared_flush(struct hyb_qp *qp)
 {
 	struct hyb_fpdu none = { .hdr_len = 0 };
@@ -1331,7 +1336,7 @@ static u32 hyb_rx_shared_flush(struct hyb_qp *qp)
 	return err;
 }
 
-/* Not when the upper layer pauses, except at the end of the stream */
+/* Is payload wanted? Not while the upper layer pauses, except after the peer's FIN. */
 static bool hyb_rx_shared_wanted(const struct hyb_qp *qp)
 {
 	return !qp->shared->held || (qp->tcp.sk->sk_shutdown & RCV_SHUTDOWN);
@@ -1348,7 +1353,10 @@ static bool hyb_rx_shared_goes_on(struct hyb_qp *qp)
 	return hyb_rx_shared_wanted(qp);
 }
 
-/* Is there room for a complete FPDU in several pieces? Markers part them, too. */
+/*
+ * Is there room for a complete FPDU in several pieces, which markers split further? If
+ * not, deliver what was collected.
+ */
 static bool hyb_rx_shared_fits(struct hyb_qp *qp, const struct hyb_fpdu *f)
 {
 	u32 nr = qp->shared->rx.nr, left = f->total, n;
@@ -1369,7 +1377,10 @@ static bool hyb_rx_shared_fits(struct hyb_qp *qp, const struct hyb_fpdu *f)
 	return !hyb_rx_shared_flush(qp) && hyb_rx_shared_wanted(qp);
 }
 
-/* The FPDU at @cur, which is filled, if complete: bytes consumed, else 0 */
+/*
+ * Handle the FPDU at @cur, where there are bytes. Returns bytes consumed; 0 if it is not
+ * complete, has to wait, or failed.
+ */
 static u32 hyb_rx_fpdu(struct hyb_qp *qp, const struct hyb_cur *cur, u32 avail)
 {
 	const struct ooo_range *r = qp->ooo ? hyb_ooo_due(qp) : NULL;
@@ -1452,7 +1463,7 @@ static void hyb_rx_account(struct hyb_qp *qp, u32 done)
 }
 
 /*
- * Out of receives. Look again by timer, since user programs post to the queue pair's own
+ * No receive, or no memory. Look again by timer, since user programs post to the queue pair's own
  * queue without a system call (hyb_srq looks at shared queues). The timer also limits the
  * wait after the peer has closed.
  */
@@ -1596,8 +1607,8 @@ static bool hyb_rx_later(struct hyb_qp *qp, u32 done)
 }
 
 /*
- * A shared link, of which nothing was heard for a while, or since it was opened. The
- * first bytes wake it; if there is no memory for them, they wait.
+ * A shared link on which nothing has come for a while, or since it was opened. The first
+ * bytes wake it. Returns true if there is no memory for them: they wait.
  */
 static bool hyb_rx_asleep(struct hyb_qp *qp)
 {
@@ -1700,7 +1711,7 @@ void hyb_rx_init(struct hyb_qp *qp, const struct mpa_result *res)
 }
 
 /**
- * hyb_rx_abandon - complete the receive of an unfinished message
+ * hyb_rx_abandon - flush the receives that the engine has taken, and release regions
  * @qp: detached queue pair; its queues are flushed next
  */
 void hyb_rx_abandon(struct hyb_qp *qp)

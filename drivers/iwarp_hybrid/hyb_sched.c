@@ -45,7 +45,7 @@ static struct workqueue_struct *hyb_sched_wq;
 static struct workqueue_struct *hyb_reclaim_wq;
 static const struct hyb_engine_ops *hyb_sched_engines __ro_after_init;
 
-/* Names of the engines are hints for direct calls */
+/* The names in INDIRECT_CALL_1() are hints: the call is direct if the pointer is that one */
 static void hyb_sched_rx(struct hyb_qp *qp)
 {
 	INDIRECT_CALL_1(hyb_sched_engines->rx, hyb_rx_run, qp);

@@ -42,7 +42,7 @@ static bool hyb_sg_room(struct hyb_sg *sg)
  * @sg: pieces
  * @off: offload state of the queue pair, may be NULL
  *
- * Yes means that there is room for as many pieces as an FPDU has, and for its
+ * Return: true if so: there is room for as many pieces as an FPDU has, and for its
  * record.
  */
 bool hyb_sg_begin(struct hyb_sg *sg, struct hyb_off *off)
@@ -93,7 +93,7 @@ static struct page *hyb_sg_page(const void *p, u32 *off, u32 *len)
 
 /**
  * hyb_sg_add - take bytes of the FPDU being laid out by reference
- * @sg: pieces; hyb_sg_begin() or hyb_sg_begin_host() said yes for this FPDU
+ * @sg: pieces; hyb_sg_begin() or hyb_sg_begin_host() returned true for this FPDU
  * @pos: position of the first byte
  * @p: kernel address of memory that does not change until it is acknowledged
  * @len: bytes, not 0
@@ -133,7 +133,7 @@ bool hyb_sg_add(struct hyb_sg *sg, u64 pos, const void *p, u32 len)
 /**
  * hyb_sg_record - record the FPDU that was laid out
  * @qp: queue pair
- * @sg: pieces, hyb_sg_any()
+ * @sg: pieces, with hyb_sg_any()
  * @pos: position of the FPDU
  * @page: page of the stream
  * @off: where the FPDU is in it
@@ -170,7 +170,7 @@ void hyb_sg_record(struct hyb_qp *qp, struct hyb_sg *sg, u64 pos,
 
 /**
  * hyb_sg_crc - checksum of the FPDU that was laid out
- * @sg: pieces, hyb_sg_any()
+ * @sg: pieces, with hyb_sg_any()
  * @kernel: by the kernel's code
  * @pos: position of the FPDU
  * @start: where it is in the page of the stream

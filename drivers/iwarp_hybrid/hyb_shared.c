@@ -392,7 +392,8 @@ static bool hyb_shared_bulk(const struct hyb_qp *qp, struct hyb_stream *s,
 
 /*
  * Lay out @want more bytes of @msg, which is empty or the last in the stream.
- * Stops early when something is used up: 0 or an error, but see sh->lent.
+ * Stops early when segments, pages or memory are used up. Returns 0 or an error; in both
+ * cases sh->lent is the number of bytes laid out.
  */
 static int hyb_shared_lay(struct hyb_qp *qp, struct hyb_msg *msg, u32 want)
 {
@@ -404,7 +405,7 @@ static int hyb_shared_lay(struct hyb_qp *qp, struct hyb_msg *msg, u32 want)
 	int err;
 
 	if (mo) {
-		/* go on in its last FPDU */
+		/* continue in its last FPDU */
 		const struct hyb_gap *gap = hyb_gap_at(s, &msg->last);
 
 		have = gap->pay;
@@ -543,8 +544,8 @@ static void hyb_shared_seal_contig(const struct hyb_stream *s, u8 *start,
 }
 
 /*
- * Are the markers of this FPDU left to the NIC? That is decided now: it may not
- * do that any more, then the payload is moved here.
+ * Are the markers of this FPDU left to the NIC? If the NIC has stopped doing that since
+ * the FPDU was laid out, or there is no room for the record, the payload is moved here.
  */
 static bool hyb_shared_contig(struct hyb_qp *qp, u8 *start, u64 pos, u32 len)
 {
@@ -647,7 +648,7 @@ static bool hyb_shared_must_end(const struct hyb_shared *sh,
 	return gap->eor || (gap->room == mss && sh->room != mss);
 }
 
-/* @n FPDUs of @len bytes from sh->seal on are sealed, as hyb_fpdu_seal() does */
+/* Account for @n sealed FPDUs of @len bytes from sh->seal on, as hyb_fpdu_seal() does */
 static void hyb_shared_sealed(struct hyb_qp *qp, struct hyb_tx_page *p, u32 n,
 			      u32 len, bool nic)
 {
@@ -788,10 +789,10 @@ static u32 hyb_shared_ready(struct hyb_qp *qp, struct sock *sk,
 }
 
 /*
- * The number of bytes for TCP now: as many as it can send, and two segments. Of a
- * long queue, if it is not the peer's window that keeps it, as many as TCP likes
- * to send at a time: it waits for more acknowledgments rather than send less,
- * and what is then laid out would be too late to go with it.
+ * The number of bytes to hand to TCP now: as many as it can send, and two segments. If
+ * more than a burst of TCP (gso_segs) waits and the peer's window admits it, a burst in
+ * place of two segments: TCP sends no less, but waits for more acknowledgments, and FPDUs
+ * handed over after these would miss the burst.
  */
 static u32 hyb_shared_quota(const struct hyb_qp *qp, struct sock *sk)
 {
@@ -863,7 +864,7 @@ bool hyb_shared_flush(struct hyb_qp *qp, struct sock *sk)
 	return true;
 }
 
-/* ------------------------------------------------ of the transmit engine */
+/* ---------------------------------------- called by the transmit engine */
 
 /**
  * hyb_shared_hold - must the transmit engine wait?
@@ -879,7 +880,7 @@ bool hyb_shared_hold(struct hyb_qp *qp)
 	return true;
 }
 
-/* Position that the peer's TCP has acknowledged; no lock needed */
+/* Position of TCP's sequence number @seq, or the end of what TCP has if that is less; no lock */
 static u64 hyb_shared_before(const struct hyb_qp *qp, u32 seq)
 {
 	const struct hyb_stream *s = &qp->tx.s;
@@ -890,6 +891,7 @@ static u64 hyb_shared_before(const struct hyb_qp *qp, u32 seq)
 	return given - max(diff, 0);
 }
 
+/* Position that the peer's TCP has acknowledged; no lock needed */
 static u64 hyb_shared_acked(const struct hyb_qp *qp, const struct sock *sk)
 {
 	u32 una = READ_ONCE(tcp_sk(sk)->snd_una);
@@ -915,7 +917,7 @@ static bool hyb_shared_space(const struct hyb_qp *qp)
  * @qp: queue pair with a shared link
  * @sk: its TCP socket
  *
- * While the upper layer waits, TCP calls write_space with each ACK.
+ * While the upper layer waits, or FPDUs wait for TCP, TCP calls write_space with each ACK.
  */
 void hyb_shared_tx_done(struct hyb_qp *qp, struct sock *sk)
 {
@@ -941,7 +943,7 @@ void hyb_shared_tx_done(struct hyb_qp *qp, struct sock *sk)
  * @qp: queue pair with a shared link
  * @sk: its TCP socket
  *
- * Return: yes; if not, the next ACK will ask again.
+ * Return: true if so; if not, TCP asks again with the next ACK.
  */
 bool hyb_shared_writeable(struct hyb_qp *qp, struct sock *sk)
 {
@@ -965,13 +967,13 @@ static int hyb_link_ended(const struct hyb_qp *qp)
 	return why == -ECONNRESET ? -EPIPE : why;
 }
 
-/* The link carries no messages: returns whether it has ended or not begun. */
+/* The link carries no messages: returns an error, for one that has ended or not begun */
 static int hyb_link_no_conn(const struct hyb_qp *qp)
 {
 	return hyb_qp_state(qp) > HYB_QP_RTS ? hyb_link_ended(qp) : -ENOTCONN;
 }
 
-/* Has the connection a place for messages? */
+/* Can a reservation begin? Returns 0 or an error. */
 static int hyb_link_check(const struct hyb_qp *qp)
 {
 	if (qp->shared->reserved)
@@ -1485,7 +1487,10 @@ bool hyb_shared_wake(struct hyb_qp *qp)
 	return !sh->ulp || !sh->ulp->rx_begin || sh->ulp->rx_begin(sh->ctx);
 }
 
-/* Caller: no message is open, and no reservation. The next message allocates again. */
+/*
+ * Caller: there is no message and no reservation, or the queue pair is not in use any more.
+ * The next message allocates again.
+ */
 static void hyb_shared_free_tables(struct hyb_shared *sh)
 {
 	if (!sh->tables)

@@ -139,7 +139,7 @@ static struct rdma_hw_stats *hyb_alloc_port_stats(struct ib_device *ibdev,
  * @port: 0 for the device, which has no counters of its own
  * @index: counter wanted; all are filled in
  *
- * Return: number of counters filled in.
+ * Return: number of counters filled in, -EINVAL if @port is 0.
  */
 static int hyb_get_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 			 u32 port, int index)

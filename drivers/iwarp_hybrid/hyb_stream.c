@@ -94,8 +94,10 @@ static void hyb_pool_settle(struct hyb_tx_pool *pool)
 }
 
 /**
- * hyb_stream_ease - release half of the pages that TCP has let go of, those in no cache
+ * hyb_stream_ease - release half of the pages that TCP has let go of
  * @s: stream
+ *
+ * Takes those that TCP has let go of first: they are the least likely to be in a cache.
  */
 void hyb_stream_ease(struct hyb_stream *s)
 {
@@ -166,7 +168,7 @@ static gfp_t hyb_stream_gfp(const struct hyb_stream *s, int order)
 
 /*
  * A page beyond the limit of the control group. While TCP has bytes of the stream,
- * acknowledgments give pages back. Otherwise nothing would, so that there is one small page.
+ * acknowledgments give pages back. Otherwise nothing would, so one small page is taken.
  */
 static struct page *hyb_stream_exceed(struct hyb_stream *s)
 {
@@ -228,7 +230,7 @@ bool hyb_stream_reclaim(struct hyb_stream *s)
 	return got == ARRAY_SIZE(pages);
 }
 
-/* Twice as many pages; indices go on to mean the same page */
+/* Twice as many pages; an index still means the same page */
 static int hyb_stream_grow(struct hyb_stream *s)
 {
 	u32 size = s->mask + 1;

@@ -268,7 +268,8 @@ static void hyb_tcp_charge(struct sock *sk, struct mem_cgroup *memcg)
  *
  * The callbacks hold a reference of @cep until hyb_tcp_release().
  *
- * Return: 0, or -EBUSY if the socket belongs to something else; it remains the caller's.
+ * Return: 0, or -EBUSY if something else uses the socket, such as a sockmap; it remains
+ * the caller's.
  */
 int hyb_tcp_adopt(struct hyb_cep *cep, struct socket *sock)
 {
@@ -427,7 +428,8 @@ out:
  * @qp: its live queue pair
  *
  * HYB_EV_DRAINED comes when TCP has taken the Terminate, or, if there is none, all
- * queued work. The engine runs when the socket is released here.
+ * queued work, and has no memory of requests any more. The engine runs when the socket is
+ * released here.
  */
 void hyb_tcp_drain(struct hyb_cep *cep, struct hyb_qp *qp)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tracepoints of the driver. Calls nothing of it.
+ * Tracepoints of the driver. Calls no other file of it.
  */
 #define CREATE_TRACE_POINTS
 #include "hyb_trace.h"

@@ -199,7 +199,10 @@ static void hyb_tx_sqe_hdr(const struct hyb_tx *tx, struct mpa_build *b,
 	mpa_build_put(b, buf, len);
 }
 
-/* Is payload of the next FPDU given by reference? Not of short messages. */
+/*
+ * Is payload of the next FPDU given by reference? Where the host finishes FPDUs, not that
+ * of short messages.
+ */
 static bool hyb_tx_by_ref(struct hyb_qp *qp)
 {
 	struct hyb_tx *tx = &qp->tx;
@@ -619,7 +622,7 @@ static bool hyb_tx_flush(struct hyb_qp *qp, struct sock *sk)
 	return true;
 }
 
-/* Where no NIC gathers: is payload that may be given by reference? */
+/* Without a NIC that moves or gathers payload: may payload be given by reference? */
 static bool hyb_tx_refers(const struct hyb_qp *qp)
 {
 	const struct hyb_off *off = qp->off;
@@ -649,7 +652,7 @@ static u32 hyb_tx_ref_room(struct sock *sk, u32 mss)
 	return max(left / frags, 1U) * mss;
 }
 
-/* Lay out what TCP has room for, in this page and the next */
+/* Lay out what TCP has room for, in this page and the next; on a shared link in all pages */
 static enum hyb_lay hyb_tx_batch(struct hyb_qp *qp, struct sock *sk)
 {
 	struct hyb_stream *s = &qp->tx.s;

@@ -68,12 +68,12 @@ static int hyb_query_device(struct ib_device *ibdev,
 }
 
 /*
- * Upper layers in the kernel look at what the core has kept, programs that ask
- * for attributes get the above.
+ * Upper layers in the kernel read the attributes that the core has kept, which this
+ * changes. Programs that ask for attributes get those of hyb_query_device().
  */
 static int hyb_enable_driver(struct ib_device *ibdev)
 {
-	/* the RDMA CM is next */
+	/* the core adds the device to its clients next, among them the RDMA CM */
 	hyb_cm_dev_adding(hyb_dev_of(ibdev));
 	ibdev->attrs.atomic_cap = IB_ATOMIC_GLOB;
 	ibdev->attrs.masked_atomic_cap = IB_ATOMIC_GLOB;

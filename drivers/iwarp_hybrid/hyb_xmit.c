@@ -129,7 +129,7 @@ hyb_xmit_copy_ops(const struct inet_connection_sock_af_ops *base)
  * @sk: its TCP socket
  *
  * Context: process, the caller owns the TCP socket (lock_sock).
- * Return: false if the socket has unknown operations.
+ * Return: false if there is no place for a copy of its operations.
  */
 bool hyb_xmit_attach(struct sock *sk)
 {
