@@ -135,8 +135,8 @@ struct ooo_walk;
 
 /**
  * struct ooo_ops - what a walk asks for
- * @copy: copy bytes of the run, which end before @end of the walk; false if they are
- *	  not all there
+ * @copy: copy bytes of the run, none of them at or after @end of the walk; false if they
+ *	  are not all there
  * @take: check and place a complete FPDU with a header that makes sense. Returns
  *	  OOO_NOW if it was placed, OOO_BAD, or the reason to defer it
  * @defer: the FPDU at this position is deferred until the gap is filled; another walk
