@@ -957,7 +957,7 @@ static u32 hyb_rx_dispatch(struct hyb_qp *qp, struct hyb_fpdu *f)
 static enum hyb_stat hyb_rx_classify(const struct hyb_qp *qp,
 				     const struct hyb_fpdu *f, u32 err)
 {
-	/* from the upper layer: a shared link has no atomic operations */
+	/* from hyb_shared_deliver(): peers of an upper layer send no atomic operations */
 	if (qp->shared && err == TERM_OP_STREAM)
 		return HYB_ST_ERR_LOCAL;
 	if (f->hdr_len && RDMAP_OP(f->hdr[1]) == RDMAP_READ_RESP &&
