@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 /*
- * A socket that takes the place of a standard descriptor would get our output.
- * Closed ones become /dev/null here, where writing fails as before.
+ * A socket that takes the place of a closed standard descriptor would get our output.
+ * So closed ones become /dev/null, open for reading only: writing fails as before.
  */
 static inline void keep_standard(void)
 {

@@ -3,7 +3,7 @@
  * Which sockets become SDP sockets, and what they do where SDP is not available.
  * The only place that knows. The rules are read when they are first needed, by
  * a constructor at the latest, and never change. From then on all is callable
- * from signal handlers: no locks, no allocation, no stdio.
+ * from signal handlers: no locks, no malloc(), no streams of stdio.
  */
 #ifndef LIBSDP_CHOOSE_H
 #define LIBSDP_CHOOSE_H
@@ -70,7 +70,8 @@ void libsdp_tell(enum libsdp_role role, const struct sockaddr *addr);
  * @role: connect() or listen()
  * @addr: of the peer, or the own one
  * @fd: the socket
- * @sdp: over SDP, or for both; else over TCP
+ * @sdp: it is an SDP socket; nothing is written about a listener that is one, as it takes
+ *	 connections of both
  */
 void libsdp_tell_end(enum libsdp_role role, const struct sockaddr *addr, int fd,
 		     bool sdp);
@@ -78,7 +79,7 @@ void libsdp_tell_end(enum libsdp_role role, const struct sockaddr *addr, int fd,
 /**
  * libsdp_tell_none() - write to the log that a socket is one of TCP, as the program cannot
  *			have another
- * @err: error of socket(); the same one is written once
+ * @err: error of socket(); the one that was written last is not repeated
  */
 void libsdp_tell_none(int err);
 

@@ -139,8 +139,8 @@ static bool goes_on(int err, enum libsdp_use use)
 }
 
 /*
- * Can that be read? The kernel tries before it finds that it knows of no such
- * option. Any other call might be one that a program's sandbox has no place for.
+ * Can an int at @p be read? The kernel reads the value of an option before it finds that
+ * it does not know the option. A program's sandbox may forbid any other call.
  */
 static bool readable(int fd, const void *p)
 {
@@ -197,7 +197,10 @@ static int open_sdp(const struct libsdp_choice *want,
 	return -1;
 }
 
-/* A program may get other groups, so only one answer is for all of its life. */
+/*
+ * Only EPROTONOSUPPORT is remembered for the life of the program: other errors may end when
+ * it gets other groups.
+ */
 static void remember(int why)
 {
 	if (why == EPROTONOSUPPORT)
@@ -230,7 +233,7 @@ LIBSDP_API int socket(int domain, int type, int protocol)
 		return fd;
 	}
 	fd = syscall(SYS_socket, domain, type, protocol);
-	/* without IPv6, say, no SDP socket is no news */
+	/* where TCP fails as well, as without IPv6, there is nothing to log */
 	if (fd >= 0)
 		remember(why);
 	return fd;
@@ -338,8 +341,8 @@ LIBSDP_API int getsockopt(int fd, int level, int name, void *val,
 }
 
 /*
- * SO_REUSEPORT and SO_ZEROCOPY at SOL_SOCKET are refused by the core for every
- * family but the Internet ones.
+ * The core of kernels before 6.7 refuses SO_REUSEPORT and SO_ZEROCOPY at SOL_SOCKET for
+ * every family but the Internet ones.
  */
 LIBSDP_API int setsockopt(int fd, int level, int name, const void *val,
 			  socklen_t len)

@@ -83,7 +83,7 @@ bool libsdp_log_check(const char *path, const char **why)
 
 static struct stat first_stderr; /* st_mode is 0 if there was none */
 
-/* Other constructors may have messages before */
+/* Constructors of other libraries may cause messages before this one runs */
 static __attribute__((constructor)) void see_stderr(void)
 {
 	static bool seen;
@@ -112,7 +112,10 @@ static bool is_stderr(void)
 		(fcntl(STDERR_FILENO, F_GETFL) & O_APPEND));
 }
 
-/* A program chooses argv[0]: it begins no line of its own, and commands no terminal. */
+/*
+ * The name from argv[0] is not trusted: a line of its own, or a control sequence for a
+ * terminal, must not come from it.
+ */
 static void hide_controls(char *line, int n)
 {
 	for (int i = 0; i < n; i++)

@@ -35,6 +35,8 @@ void libsdp_addr_text(const struct sockaddr *addr, char text[LIBSDP_ADDR_TEXT]);
  * @path: absolute path
  * @why: set to half a sentence if not
  *
+ * Makes the file if it is not there.
+ *
  * Return: true if it may.
  */
 bool libsdp_log_check(const char *path, const char **why);

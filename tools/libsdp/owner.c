@@ -17,7 +17,7 @@
 struct owner {
 	uid_t uid;
 	gid_t gid;
-	/* the one that has access; gid above is that of files */
+	/* for permissions other than those of files; gid above is for files */
 	gid_t effective;
 	size_t n;
 	gid_t groups[NGROUPS_MAX];
@@ -148,7 +148,7 @@ static bool take_files(const struct owner *o)
 {
 	setfsgid(o->gid);
 	setfsuid(o->uid);
-	/* the present ones, as there is none of that number */
+	/* -1 is no valid ID: these calls only return the present ones */
 	return (gid_t)setfsgid(-1) == o->gid && (uid_t)setfsuid(-1) == o->uid;
 }
 

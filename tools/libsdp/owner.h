@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * sdp-run -s: whose socket it is that the supervisor opens.
+ * sdp-run -s: the user and the groups that the supervisor opens a socket with.
  */
 #ifndef LIBSDP_OWNER_H
 #define LIBSDP_OWNER_H
@@ -9,14 +9,14 @@
 #include <sys/types.h>
 
 /**
- * owner_start() - remember who we are
+ * owner_start() - remember the user and the groups of this process
  *
  * Once, before the other calls. If it fails, so does owner_act_for().
  */
 void owner_start(void);
 
 /**
- * owner_act_for() - open what will belong to another thread
+ * owner_act_for() - take the user and the groups of a thread, to open a socket for it
  * @tid: the thread, which waits meanwhile
  *
  * A program may have changed users and groups since it was started. Sharing of a port
@@ -29,10 +29,10 @@ void owner_start(void);
 bool owner_act_for(pid_t tid);
 
 /**
- * owner_act_for_us() - be who we were again
+ * owner_act_for_us() - take our own user and groups again
  *
- * If the kernel has no memory for that, owner_act_for() knows what is in force, and
- * starts from there.
+ * If that fails because the kernel has no memory, the next owner_act_for() still starts
+ * from the groups that are in force.
  */
 void owner_act_for_us(void);
 

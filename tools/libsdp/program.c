@@ -42,7 +42,7 @@ out:
 	return ok && !interp;
 }
 
-/* Does a file give capabilities to those who are not root? */
+/* Does a file give capabilities to users other than root? */
 static bool has_capabilities(const char *path)
 {
 	struct vfs_ns_cap_data cap = {};

@@ -93,7 +93,7 @@ static bool parse_ports(struct parser *p, char *s, struct libsdp_rule *r)
 	return true;
 }
 
-/* In a rule as in what it is compared with, see plain_address() */
+/* An IPv4-mapped address becomes one of IPv4, as plain_address() does with that of a socket */
 static void unmap(struct libsdp_rule *r)
 {
 	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
@@ -283,8 +283,9 @@ static void parse_line(struct parser *p, char *text)
 #define LINE_LONG "the line has more than 510 characters"
 
 /*
- * A line without its end, or what it begins with and what is wrong with it; false
- * at the end of the file.
+ * Reads a line, without its line feed, into @text. Of a line that is too long, or has a
+ * character 0, it is only a part, and @wrong says what is wrong. Returns false at the end
+ * of the file.
  */
 static bool next_line(FILE *f, char *text, size_t size, const char **wrong)
 {

@@ -35,7 +35,10 @@ enum libsdp_use {
 	LIBSDP_BOTH = 4,
 };
 
-/* Levels of the log, as in the file: a message is written from its level on. */
+/*
+ * Levels of messages. One is written if min-level of the file is not above its level, an error
+ * always.
+ */
 enum {
 	LIBSDP_LOG_DECISION = 7,
 	LIBSDP_LOG_ERROR = 9,
@@ -78,7 +81,8 @@ struct libsdp_rule {
  * @only: without a file: SDP or nothing, else SDP where it is available
  * @n: rules
  * @rule: those for the program, in the order of the file
- * @log: where decisions are written to
+ * @log: where messages are written to; LIBSDP_LOG_NONE: errors to standard error, others
+ *	 nowhere
  * @log_level: the lowest level that is written
  * @log_file: for LIBSDP_LOG_FILE
  * @errors: lines that were not understood, and left out

@@ -312,7 +312,7 @@ static void check_kernel(void)
 	}
 }
 
-/* Is there an iWARP device, whose listeners are such of TCP as well? */
+/* Is there an iWARP device (node type 4)? Its listeners are TCP listeners as well. */
 static bool has_iwarp(void)
 {
 	char line[16];
@@ -370,7 +370,7 @@ static bool find_program(const char *name, char *path, size_t size)
 	return false;
 }
 
-/* Of a program with privileges, which @what says */
+/* Say what becomes of the sockets of a program that has privileges, for the reason @what */
 static void check_privileges(const char *path, const char *what)
 {
 	if (!trusted)
@@ -383,7 +383,10 @@ static void check_privileges(const char *path, const char *what)
 		    ", not those of -c and -o, and is silent");
 }
 
-/* A program which the dynamic linker gives no library to: tell, go on. */
+/*
+ * Warn of a program that nothing can be preloaded into, or that loses its privileges under
+ * supervision. It runs all the same.
+ */
 static void check_program(const char *name, bool supervised)
 {
 	bool gets_none = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1;
@@ -404,7 +407,7 @@ static void check_program(const char *name, bool supervised)
 	}
 }
 
-/* Where it goes is not known when a socket is opened. */
+/* The peer is not known when a socket is opened, so rules by address cannot be kept. */
 static bool start_supervised(void)
 {
 	int use = libsdp_rules_possible(&rules);
@@ -449,7 +452,7 @@ static bool preload(void)
 	return true;
 }
 
-/* For the library, in a program that may go to another directory first. */
+/* By an absolute path: the program may change its directory before the library reads it. */
 static bool pass_config(const char *config, bool supervised)
 {
 	char path[PATH_MAX];
@@ -574,7 +577,7 @@ struct use {
 	bool supervised;
 };
 
-/* -o and -v are settings of this file. Leaves optind at PROGRAM; some options exit. */
+/* -o and -v set variables of this file. Leaves optind at PROGRAM; some options exit. */
 static void parse(struct use *use, int argc, char **argv)
 {
 	static const struct option options[] = {

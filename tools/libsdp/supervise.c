@@ -61,7 +61,7 @@
 #define IF_EQUAL(k, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, k, yes, no)
 #define RETURN(what) BPF_STMT(BPF_RET | BPF_K, what)
 
-/* Returns what the kernel asks through, or -1. */
+/* Returns the descriptor through which the kernel asks, or -1. */
 static int install_filter(void)
 {
 	struct sock_filter code[] = {
@@ -78,7 +78,7 @@ static int install_filter(void)
 		LOAD(ARG(2)),
 		IF_EQUAL(0, 3, 0),
 		IF_EQUAL(IPPROTO_TCP, 2, 0),
-		/* listeners of Go ask for it by default, and do with TCP */
+		/* listeners of Go ask for it by default, and accept TCP instead */
 		IF_EQUAL(IPPROTO_MPTCP, 1, 0),
 		RETURN(SECCOMP_RET_ALLOW),
 		RETURN(SECCOMP_RET_USER_NOTIF),
@@ -203,7 +203,7 @@ static int open_socket(const struct seccomp_data *call, bool tcp_too)
 	return fd >= 0 ? fd : -errno;
 }
 
-/* The kernel has no SDP sockets, or not for this user: those of TCP do, as in libsdp.c */
+/* The kernel has no SDP sockets, or not for this user: take one of TCP, as in libsdp.c */
 static bool has_none(int err)
 {
 	return err == EPROTONOSUPPORT || err == EACCES || err == EPERM;
@@ -219,7 +219,7 @@ static void answer(int listener, const struct seccomp_notif *ask, bool tcp_too)
 		.newfd_flags = ask->data.args[1] & SOCK_CLOEXEC ? O_CLOEXEC : 0,
 	};
 	int fd = -EPROTONOSUPPORT, ret;
-	/* rather one of TCP, and its own, than one of ours */
+	/* a TCP socket that is the caller's is better than an SDP socket that is ours */
 	bool other = !same_place(ask->pid) || !owner_act_for(ask->pid);
 
 	if (!other)
@@ -280,7 +280,7 @@ static void __attribute__((noreturn)) supervisor(int from, bool tcp_too)
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC), listener;
 
 	setsid();
-	/* all processes of a service get them; it may need sockets to end in order */
+	/* all processes of a service get them, and it may need sockets for an orderly end */
 	for (size_t i = 0; i < sizeof(for_program) / sizeof(*for_program); i++)
 		signal(for_program[i], SIG_IGN);
 	/* no file system is kept busy */
@@ -320,7 +320,7 @@ static bool make_pair(int pair[2])
 	return false;
 }
 
-/* Orphans become children of ours, as of whatever is the init of a container. */
+/* Do orphans become children of this process? As init of a container, or as a subreaper. */
 static bool is_reaper(void)
 {
 	int on = 0;
@@ -329,10 +329,10 @@ static bool is_reaper(void)
 }
 
 /*
- * Double-forked, if there is another process to reap it, so that it is no child
- * of the program. Returns a descriptor to reach it, or -1. The first one ends
- * without SIGCHLD: that may be ignored here, so that there is no child to wait
- * for, or blocked, and does not belong to the program.
+ * Forks twice, so that the supervisor is no child of the program, unless this process
+ * reaps orphans. Returns a descriptor to reach the supervisor, or -1. The first child ends
+ * without SIGCHLD: if that is ignored here, there would be no child to wait for; if it is
+ * blocked, the program would get it later.
  */
 static int start_supervisor(bool tcp_too)
 {

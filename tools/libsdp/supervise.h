@@ -13,7 +13,7 @@
  * @why: set to what is in the way, a sentence without its end; errno may say
  *       more
  *
- * So do all processes that it starts. To be followed by exec.
+ * All processes that it starts get them as well. To be followed by exec.
  *
  * Return: false if that is not possible.
  */

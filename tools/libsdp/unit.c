@@ -42,7 +42,7 @@ struct unit {
 
 /*
  * Runs systemctl with these arguments, and gives the beginning of its output. Returns
- * its exit status, or -1 if there is no systemctl.
+ * its exit status, or -1 if there is no systemctl, or it was ended by a signal.
  */
 static int systemctl(char *out, size_t size, const char *verb, const char *arg,
 		     const char *unit)
@@ -174,7 +174,7 @@ static char *value_of(char *list, const char *name)
 	return NULL;
 }
 
-/* One of another place would be before ours */
+/* A libsdp.so of another directory counts as ours: it would be called before ours */
 static bool is_libsdp(const char *path, const char *library)
 {
 	const char *slash = strrchr(path, '/');
@@ -183,7 +183,7 @@ static bool is_libsdp(const char *path, const char *library)
 	       !strcmp(slash ? slash + 1 : path, "libsdp.so");
 }
 
-/* As the value of a variable in a unit, with a colon after it */
+/* Escaped, as in the value of a variable of a unit, with a colon after it */
 static void put_path(FILE *f, const char *path)
 {
 	for (; *path; path++) {

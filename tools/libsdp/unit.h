@@ -26,7 +26,8 @@ struct unit_settings {
  * @unit: name, with or without ".service"
  * @set: settings
  *
- * Return: false if the unit will not have SDP sockets.
+ * Return: false if there is no such unit, or the drop-in cannot be written or read. True also
+ * if it does not reach a program of the unit, which a message says.
  */
 bool unit_enable(const char *unit, const struct unit_settings *set);
 

@@ -62,7 +62,10 @@ static bool find_reason(const struct nlmsghdr *h, char *word, size_t size)
 	return false;
 }
 
-/* One answer of the kernel; 1: found, 0: go on, -1: there is no more. */
+/*
+ * One answer of the kernel. Returns 1: found, 0: read the next one, -1: the end, or the socket
+ * has no reason.
+ */
 static int look(const char *buf, size_t len, ino_t inode, char *word,
 		size_t size)
 {
