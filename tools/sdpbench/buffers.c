@@ -11,9 +11,9 @@
 #include "buffers.h"
 
 #define BUF_PAGE 4096
-/* Buffers that are not used again before all of them were */
+/* Size of all buffers of --reuse that are used once, before the first is used again */
 #define FRESH_BYTES (256U << 20)
-/* Of caches that the C library does not know */
+/* Taken as the size of the last cache where the C library does not know it */
 #define CACHE_BYTES (32U << 20)
 #define COLD_TIMES 4
 
@@ -82,7 +82,7 @@ void buffers_open(struct buffers *b, const struct bench_opts *opts,
 }
 
 /**
- * buffers_renew() - buffers that have been used become fresh ones
+ * buffers_renew() - with --reuse, replace all buffers by fresh ones
  * @b: buffers
  */
 void buffers_renew(struct buffers *b)

@@ -21,7 +21,7 @@
 #define ANSWER_S 1
 /* Bytes a second that a slow server fills before it answers */
 #define FILL_RATE 50e6
-/* Ticks of /proc/stat are 10 ms: less than that is no figure */
+/* Ticks of /proc/stat are 10 ms: a shorter measurement gives no figure */
 #define HOST_S 0.2
 /* Round trips that tell how long a reply takes */
 #define REPLY_PINGS 100
@@ -132,7 +132,7 @@ static uint64_t own_cpu_ns(void)
 
 /*
  * Adds one repetition to @s, with marks if it has a number and so counts. Return: seconds
- * that it took
+ * that it took, without the time of NICs unless @job says with_nic
  */
 static double once(struct client *cl, struct job *job, struct series *s)
 {
@@ -173,7 +173,7 @@ static double once(struct client *cl, struct job *job, struct series *s)
 	return sec;
 }
 
-/* Doubles the number of messages until they take about the time asked for. */
+/* Doubles the number of messages until they take at least half of the time asked for. */
 static void calibrate(struct client *cl, struct job *job)
 {
 	struct series unused = { 0 };
@@ -245,7 +245,7 @@ void client_result(const struct client *cl, struct result *res,
  * @cl: client
  * @res: the row
  * @f: the figure that counts
- * @more_is_better: or less is
+ * @more_is_better: whether that of the better transport is the larger one
  */
 void client_row(const struct client *cl, struct result *res, enum field f,
 		bool more_is_better)
@@ -275,7 +275,7 @@ void client_hosts(const struct series *s, struct result *res)
  * @cl: client
  * @s: repetitions
  * @job: what they did
- * @ways: 1, or 2 if as much came back
+ * @ways: by which the bytes of @job are multiplied: number of streams, 2 if as much came back
  * @res: row
  */
 void client_bandwidth(const struct client *cl, struct series *s,

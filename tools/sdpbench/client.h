@@ -36,7 +36,7 @@ struct client {
  * @size: bytes of a message
  * @count: messages or iterations, 0: as many as take the time asked for
  * @first: the count to begin with where @count is 0
- * @compute_ns: computation for each, of @compute_way
+ * @compute_ns: computation for each, ns; how is in the options
  * @burst: messages of a burst
  * @servers: connections that take part, of test_hot()
  * @answer: bytes of an answer
@@ -68,13 +68,13 @@ struct job {
 /**
  * struct series - the repetitions of a job
  * @n: number of them
- * @sec: how long each took, without the time of NICs
+ * @sec: how long each took, without the time of NICs unless the job says with_nic
  * @total: seconds that passed in all of them
  * @nic: seconds that NICs worked
  * @cpu_local: processor time of this process, ns
  * @cpu_peer: processor time of the server, ns
- * @local: of this host
- * @peer: of the server's
+ * @local: what the processors of this host did
+ * @peer: what those of the server's host did
  * @util: sum of the samples of all repetitions
  * @samples: number of samples
  */

@@ -46,7 +46,7 @@ static struct pair *find(const struct result *res)
  * compare_add() - keep a result; the second of a pair gets the ratio
  * @res: result
  * @f: which figure counts
- * @more_is_better: or less is
+ * @more_is_better: whether that of the better transport is the larger one
  */
 void compare_add(struct result *res, enum field f, bool more_is_better)
 {
@@ -109,7 +109,7 @@ static void say_ahead(FILE *out, int who, const char *name, const char *other)
 void compare_table(const struct bench_opts *opts)
 {
 	const char *a = opts->xps[0]->name, *b = opts->xps[1]->name;
-	/* rows of a table are not to be mixed with it */
+	/* on standard output it would be mixed with the rows of CSV */
 	FILE *out = opts->format == FORMAT_TABLE ? stdout : stderr;
 
 	fprintf(out, "\n%-9s %8s %10s %10s %10s  %s\n", "compare", "size", a, b,

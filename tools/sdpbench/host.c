@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * sdpbench, time of the processors of this host, as /proc/stat has it: all that
- * they did, for whomever, softirqs included. Calls nothing.
+ * sdpbench, the clock, and time of the processors of this host, as /proc/stat has it:
+ * for all processes, softirqs included. Calls nothing.
  */
 #include <inttypes.h>
 #include <stdio.h>

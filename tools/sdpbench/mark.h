@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * sdpbench, marks around what is measured: instructions that do nothing, but
- * that an emulator can recognise which counts instructions by function (see
+ * sdpbench, marks around what is measured: instructions that do nothing. An
+ * emulator that counts instructions by function recognises them (see
  * selftests/bench/profile.sh).
  */
 #ifndef SDPBENCH_MARK_H

@@ -180,7 +180,7 @@ static void add_xport(struct bench_opts *opts, const char *name)
 		if (opts->xps[i] == xp)
 			bad_use("transport given twice", name);
 	}
-	/* one that is there once cannot be more than all of them */
+	/* the array has room for each transport once */
 	opts->xps[opts->n_xps++] = xp;
 }
 

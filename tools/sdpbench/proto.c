@@ -8,7 +8,7 @@
 
 #include "proto.h"
 
-/* Every version begins with them */
+/* Magic number, version and operation: messages of each version begin with them */
 #define PROTO_HEAD_LEN 8
 
 static _Thread_local uint16_t peer_version;
@@ -77,7 +77,7 @@ static int check_head(const unsigned char *wire)
  * @msg: filled in
  *
  * Return: 0, or -1 with errno set: EPROTO if the peer is no sdpbench,
- * EPROTONOSUPPORT if it is one of another version, whose message is shorter.
+ * EPROTONOSUPPORT if it is one of another version, whose message may be shorter.
  */
 int proto_recv(struct conn *c, struct proto_msg *msg)
 {

@@ -11,10 +11,10 @@
  *                                 <- reply, when it has all of them
  *   request PING                  ->
  *   message of size bytes         -> count times:
- *                                 <- an answer of that many bytes
+ *                                 <- an answer of PING_ANSWER bytes
  *                                 <- reply, after the last
  *   request EXCHANGE              ->
- *   count messages of size bytes <-> as many, both at once; that many rounds
+ *   count messages of size bytes <-> as many, both at once; EXCHANGE_ROUNDS times
  *                                 <- reply
  *   request PROGRESS              ->
  *   a burst of messages           -> count times:

@@ -18,7 +18,7 @@ enum field {
 	F_SERVERS,
 	F_STREAMS,
 	F_COMPUTE_US,
-	F_REPETITION, /* of an interval, and what follows */
+	F_REPETITION, /* of an interval, as are the next four */
 	F_STREAM,
 	F_FROM,
 	F_TO,

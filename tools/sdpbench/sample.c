@@ -55,8 +55,9 @@ static int start_first(struct samples *s)
  * samples_start() - begin to take samples
  * @s: with the socket in it
  * @xp: transport of the socket, which has to be SDP
- * @first: at a real-time priority, as the client has one: a new thread of the reader's
- *	priority waits until the reader has had its turn, which is short then
+ * @first: give the thread a real-time priority, as sdpbench --first gives the client one.
+ *	Otherwise it would first run when the reader has used up its time slice, which does
+ *	not happen if the reader sleeps most of the time
  *
  * Return: 0, or -1 with errno set.
  */
@@ -72,8 +73,8 @@ int samples_start(struct samples *s, const struct xport *xp, bool first)
 }
 
 /**
- * samples_stop() - no more
- * @s: samples
+ * samples_stop() - stop taking samples
+ * @s: samples; valid when this returns
  */
 void samples_stop(struct samples *s)
 {

@@ -56,7 +56,7 @@ enum {
 };
 
 noreturn void bench_die(const char *fmt, ...) BENCH_PRINTF(1, 2);
-void flush_output(void); /* standard output, or the end */
+void flush_output(void); /* of standard output; on an error, end the program */
 void bench_warn(const char *fmt, ...) BENCH_PRINTF(1, 2);
 
 /**
@@ -136,7 +136,8 @@ struct sizes {
  * @interval: seconds between reports of bw, 0 for none
  * @window: messages that may be under way, 0 for what the sockets take
  * @buffers: buffers that messages are sent from and received into, in turn
- * @reuse: per cent of the messages that are sent from one buffer, -1 for all
+ * @reuse: per cent of the messages that are sent from one buffer; -1: not asked for, all
+ *	 buffers in turn
  * @cold: as many buffers as exceed the caches
  * @burst: messages of a burst
  * @wait_way: how both ends wait for data

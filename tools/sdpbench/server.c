@@ -131,7 +131,7 @@ static char *place(struct session *s, uint32_t size, uint64_t at, size_t *want)
 	return s->buf + at / size % s->buffers * size + at % size;
 }
 
-/* Reports every step of messages. Return: 0, or -1 with errno set. */
+/* Confirms each step, half a window of messages, by a byte. Return: 0, or -1 with errno set. */
 static int tell(struct session *s, const struct proto_msg *req, uint64_t at,
 		uint64_t *told)
 {
@@ -168,7 +168,7 @@ static int read_stream(struct session *s, const struct proto_msg *req)
 	return 0;
 }
 
-/* Return: may a message of that size, so many times, be? */
+/* Return: may a request be about @count messages of @size bytes? */
 static bool fits(const struct session *s, uint64_t size, uint64_t count)
 {
 	uint64_t all;
@@ -203,7 +203,7 @@ static int do_ping(struct session *s, const struct proto_msg *req)
 	const struct used since = used_now();
 	uint64_t answer = req->arg[PING_ANSWER];
 
-	/* nothing, however often, would not end with the connection */
+	/* a loop over messages of no bytes would not end when the connection does */
 	if (!fits(s, req->size, 1) || !fits(s, answer, 1))
 		return refuse(s, req, EINVAL);
 
@@ -309,7 +309,7 @@ static void client_failed(struct session *s)
 	bench_warn(
 		"client: it speaks protocol %u, this server %u: use the same version at both ends",
 		proto_peer_version(), PROTO_VERSION);
-	/* it finds out by the number, too */
+	/* the version in the reply lets the client report the same */
 	proto_send(&s->conn, &msg);
 }
 
@@ -370,7 +370,7 @@ struct listener {
 	int fd;
 };
 
-/* After accept() has failed: what it lacks, it may have in a while */
+/* After accept() has failed: a lack of memory or descriptors may end in a while */
 static void go_on(const struct listener *l)
 {
 	switch (errno) {
@@ -397,7 +397,7 @@ static void *listener_main(void *arg)
 	for (;;) {
 		int fd;
 
-		/* the others wait to be accepted */
+		/* clients beyond MAX_CLIENTS wait to be accepted */
 		while (sem_wait(&room))
 			;
 		fd = l->xp->accept(l->fd, NULL, NULL);

@@ -21,7 +21,7 @@
 #define DUMP_BUFFER 32768
 #define ANSWER_SECONDS 10
 
-/* One socket of the dump: is it ours? */
+/* Our socket, and its entry in a dump */
 struct found {
 	ino_t inode;
 	bool seen;
@@ -113,10 +113,10 @@ static int look(int fd, struct found *found)
 }
 
 /**
- * smc_check() - a connection of SMC that is over TCP is none
+ * smc_check() - end the program if an SMC connection has fallen back to TCP
  * @fd: connected socket
  *
- * Does not return if it has fallen back to TCP, or if that cannot be found out.
+ * Does not return either if that cannot be found out.
  */
 void smc_check(int fd)
 {

@@ -33,10 +33,10 @@ void sort_values(double *val, size_t n)
 }
 
 /**
- * percentile() - the value that so many are not above
+ * percentile() - the smallest value that at least @percent of the values do not exceed
  * @sorted: values in ascending order
  * @n: number of them, at least 1
- * @percent: how many
+ * @percent: per cent of @n
  *
  * Return: the value, one of @sorted.
  */
@@ -73,9 +73,10 @@ static double half_width(const double *val, size_t n)
  * summarize() - median or trimmed mean, and spread
  * @val: values, sorted here
  * @n: number of them, at least 1, or 3 if @trim
- * @trim: the smallest and the largest do not count, the mean does
+ * @trim: take the mean, without the smallest and the largest, instead of the median
  *
- * Return: summary; minimum and maximum are those of all values.
+ * Return: summary; minimum and maximum are those of all values, the confidence interval is
+ * that of the values that count.
  */
 struct summary summarize(double *val, size_t n, bool trim)
 {

@@ -80,7 +80,7 @@ static void interval_report(struct intervals *iv)
 	iv->last = now;
 }
 
-/* Until that many seconds after the start. Return: false if the end came first */
+/* Waits until that many seconds after the start. Return: false if the end came first */
 static bool interval_wait(struct intervals *iv, double seconds)
 {
 	double at = iv->start + seconds;
@@ -104,7 +104,7 @@ static void *intervals_main(void *arg)
 
 	for (double at = step; interval_wait(iv, at); at += step) {
 		interval_report(iv);
-		/* those that this thread was too late for are part of this one */
+		/* intervals that this thread was too late for were part of this one */
 		while (at + step <= iv->last)
 			at += step;
 	}

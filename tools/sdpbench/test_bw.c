@@ -5,7 +5,7 @@
  */
 #include "streams.h"
 
-/* Until another message fits into the window */
+/* Waits until another message fits into the window */
 static void window_wait(const struct stream *s, uint32_t step,
 			uint64_t *under_way)
 {

@@ -226,7 +226,7 @@ int xport_listen(const struct xport *xp, const char *host, uint16_t port,
 	return fd;
 }
 
-/* The server may be starting yet; everything else is worth an error at once. */
+/* The server may still be starting; any other error is reported at once. */
 static bool worth_retry(int err)
 {
 	return err == ECONNREFUSED || err == ECONNRESET || err == ENETUNREACH;
