@@ -92,7 +92,7 @@ static const struct advice advices[] = {
 };
 /* clang-format on */
 
-/* Messages smaller than this cost more than their bytes. */
+/* The cost of smaller messages is more that of the message than that of its bytes. */
 #define SMALL 512
 
 static bool applies(const struct advice *a, const uint64_t *v)

@@ -41,7 +41,7 @@ static const char *mount_point(void)
 	return dir;
 }
 
-/* @path: as in /proc/PID/cgroup, or after the mount point; 0: there is none */
+/* @path: as in /proc/PID/cgroup, or with the mount point before it; 0: there is none */
 uint64_t cgroup_of(const char *path)
 {
 	struct handle h = { .head.handle_bytes = sizeof(h.id) };

@@ -71,7 +71,7 @@ static void check_usage(FILE *f)
 
 enum result {
 	OK,
-	NOTE, /* worth to be known, decides nothing */
+	NOTE, /* worth knowing, decides nothing */
 	FAIL,
 };
 
@@ -477,7 +477,7 @@ static void run(struct check *c)
 		step_tcp(c);
 }
 
-/* Of a number that is none of a port, getaddrinfo() takes what fits into one. */
+/* A number that is too large for a port would be cut off by getaddrinfo(). */
 static bool is_port(const char *s)
 {
 	char *end;

@@ -59,7 +59,7 @@ static int event_attr(const struct nlattr *attr, void *arg)
 	return MNL_CB_OK;
 }
 
-/* Any process may send to the port of a socket: only what is one of ours */
+/* Ignores other messages: a process with CAP_NET_ADMIN may send to the port of the socket. */
 static int event_message(const struct nlmsghdr *nlh, void *arg)
 {
 	const struct genlmsghdr *genl = mnl_nlmsg_get_payload(nlh);
@@ -90,6 +90,7 @@ void events_show(struct options *o)
 
 	if (!family_id(nl, SDP_FAMILY_NAME, SDP_MCGRP_STATES, &group))
 		die("the kernel has no SDP: load it with 'modprobe sdp' as root");
+	/* in a new socket there is no answer to this request between the events */
 	mnl_socket_close(nl);
 	nl = netlink_open(NETLINK_GENERIC);
 	if (mnl_socket_setsockopt(nl, NETLINK_ADD_MEMBERSHIP, &group,

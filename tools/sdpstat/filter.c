@@ -3,8 +3,8 @@
  * sdpstat: which sockets to show, in the words of ss(8):
  *
  *   [state STATE]... [exclude STATE]... [EXPRESSION]
- *   EXPRESSION: src|dst [OP] ADDRESS[/PREFIX][:PORT], sport|dport OP [:]PORT,
- *               device [OP] NAME, cgroup [OP] PATH, fwmark [OP] MARK[/MASK]; with and, or,
+ *   EXPRESSION: src|dst [OP] ADDRESS[/PREFIX][:PORT], sport|dport [OP] [:]PORT,
+ *               device|dev [OP] NAME, cgroup [OP] PATH, fwmark [OP] MARK[/MASK]; with and, or,
  *               not and parentheses
  */
 #include <arpa/inet.h>
@@ -42,7 +42,7 @@ struct filter {
 	uint32_t mask;
 };
 
-/* Words that are left, and characters of the first of them that have been taken */
+/* Words that are left; the first begins after what has been taken of it */
 struct words {
 	char **word;
 	int n;
@@ -203,7 +203,7 @@ static uint64_t parse_cgroup(const char *s)
 	return id;
 }
 
-/* MARK[/MASK], in the ways of C */
+/* MARK[/MASK], numbers as in C */
 static void parse_mark(struct filter *f, const char *s)
 {
 	static const char what[] = "no mark: 0x1 or 0x1/0xff are";
@@ -229,7 +229,7 @@ static void __attribute__((noreturn)) unfinished(void)
 
 static bool is_state(const char *s, uint32_t *states);
 
-/* main() has those that stand first */
+/* A command has to be the first word, where main() looks for it */
 static void refuse_command(const char *s)
 {
 	static const struct {
@@ -251,7 +251,7 @@ static void refuse_command(const char *s)
 	}
 }
 
-/* A word that begins no test: the most likely of what was meant */
+/* Refuses a word that begins no test, and says what was probably meant */
 static void __attribute__((noreturn)) no_test(const char *s)
 {
 	uint8_t addr[16];
@@ -340,7 +340,7 @@ static struct filter *parse_unary(struct words *w)
 	return f;
 }
 
-/* Tests that stand beside each other have to hold all, as with ss */
+/* Tests without a word between them are joined by "and", as with ss */
 static struct filter *parse_and(struct words *w)
 {
 	struct filter *f = parse_unary(w);

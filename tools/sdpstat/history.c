@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * sdpstat -C: the counters of the last call, as nstat(8) keeps them. A file for each
- * network namespace, in a directory that goes with the boot, as the counters do.
+ * network namespace, in a directory that is empty after a boot, as the counters are 0 then.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -139,7 +139,7 @@ static void enter_namespace(const char *name)
 	close(fd);
 }
 
-/* Of those that take no value, where it is; NULL: none */
+/* The switch that option @c sets, if that is all it does; else NULL */
 static bool *find_switch(struct options *o, int c)
 {
 	switch (c) {
@@ -326,7 +326,7 @@ static void parse_kill(struct options *o, int *n, char **args)
 		bad_use("-K COOKIE", "for one socket: leave out the filter");
 }
 
-/* A forgotten word would end all sockets, and so would an empty variable or file */
+/* Without a filter, as after a forgotten word or an empty file, -K would end all sockets */
 static void check_kill(const struct options *o)
 {
 	if (o->kill && !o->kill_cookie && !o->filter && !o->states_given)
@@ -334,7 +334,7 @@ static void check_kill(const struct options *o)
 			"for a cookie, which -e shows, or a filter: 'state connected' is that of all connections");
 }
 
-/* A pattern that fits no counter may be the filter of sockets */
+/* Refuses a pattern that fits no counter: it may be meant as a filter of sockets */
 static void check_patterns(char **patterns)
 {
 	struct options one = { .patterns = (char *[]){ NULL, NULL } };
@@ -408,7 +408,10 @@ static void wait_interval(double seconds)
 		;
 }
 
-/* Of a module that was loaded again all has changed. Is there a last call? */
+/*
+ * If a counter is lower than at the last call, the module was loaded again since, and counters
+ * are compared with 0. Return: has there been a last call?
+ */
 static bool since_last_call(uint64_t old[COUNTERS_MAX], const uint64_t *v,
 			    unsigned int n, double t, double *then)
 {
@@ -534,7 +537,7 @@ static void show_sockets(const struct options *o, bool first)
 	then = t;
 }
 
-/* Some of them may have ended by themselves: those that we ended are shown */
+/* Only sockets that this call has ended are shown: others may have ended by themselves */
 static void kill_sockets(struct options *o)
 {
 	struct sock_list list = { 0 };
@@ -550,7 +553,7 @@ static void kill_sockets(struct options *o)
 		die("no SDP socket has the cookie %llx: see 'sdpstat -ae'",
 		    (unsigned long long)o->kill_cookie);
 	}
-	/* in that state there is nothing to end */
+	/* a closed socket has nothing to end */
 	o->states &= ~(1u << STATE_CLOSE);
 	get_selected(&list, o);
 	for (i = 0; i < list.n && (!err || err == ENOENT); i++) {

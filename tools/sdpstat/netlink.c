@@ -211,7 +211,7 @@ static int family_message(const struct nlmsghdr *nlh, void *arg)
 	return MNL_CB_OK;
 }
 
-/* Returns 0 if the kernel has no such family. A group, if given, is looked up. */
+/* Returns 0 if the kernel has no such family. Sets @group_id, if @group is given. */
 uint16_t family_id(struct mnl_socket *nl, const char *name, const char *group,
 		   uint32_t *group_id)
 {
@@ -393,7 +393,7 @@ static void diag_fail(const struct query *q, int err, const char *what)
 	    query_reason(q, err));
 }
 
-/* Listeners first, as everybody expects; otherwise the kernel's order. */
+/* Listeners first, as users expect; otherwise the kernel's order. */
 static void sockets_sort(struct sock_list *list)
 {
 	struct sock_info *others = xrealloc(NULL, list->n + 1, sizeof(*others));

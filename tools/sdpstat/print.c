@@ -335,7 +335,7 @@ void sockets_keep(struct sock_list *list)
 
 /*
  * Bytes per second since the listing before. A new socket counts from 0, and so does one
- * that has become TCP's, or has connected again as such.
+ * whose counter has fallen: it has become a TCP socket, or has connected again.
  */
 static double rate(const struct sock_info *s, const struct sock_list *old,
 		   double seconds, unsigned int attr)
@@ -549,7 +549,10 @@ static unsigned int height(const char *text, unsigned int columns)
 	return lines;
 }
 
-/* A row, or NULL for the headings, unless there is no room for it. False: there is none. */
+/*
+ * Prints a row, or for NULL the headings, if the terminal has room for it or @always is set.
+ * Returns false if not.
+ */
 static bool show(struct table *t, const struct row *r, bool always)
 {
 	char *text = NULL;
@@ -856,7 +859,7 @@ void counters_metrics(const uint64_t *v, unsigned int n,
 	puts("# EOF");
 }
 
-/* Also those that are 0, so that there is always the same to be found */
+/* Counters that are 0, too, so that an object always has the same members */
 void counters_json(struct json *j, const uint64_t *v, const uint64_t *old,
 		   unsigned int n, const struct options *o)
 {

@@ -75,7 +75,7 @@ struct options {
 	const char *filter_path; /* of a file that has it */
 	char **patterns; /* names of counters, up to NULL; none: all */
 	double interval; /* seconds, 0: once */
-	unsigned long count; /* of intervals, 0: for ever */
+	unsigned long count; /* of listings or events, 0: for ever */
 	bool kill; /* that cookie, or what the filter selects */
 	uint64_t kill_cookie;
 };
@@ -139,14 +139,17 @@ struct sock_list {
 
 /* util.c */
 void die(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
-/* A full disk is worth a message, too. */
+/* Ends the program with a message if that fails, as on a full disk */
 void flush_output(void);
 void *xrealloc(void *p, size_t n, size_t size);
 void bad_use(const char *arg, const char *what) __attribute__((noreturn));
 int device_port(int port, int *offset); /* offset may be NULL */
 uint64_t parse_number(const char *arg, int base, const char *what); /* not 0 */
 
-/* netlink.c: the answers of the kernel. An error there ends the program */
+/*
+ * netlink.c: the answers of the kernel. An error ends the program, unless a function returns
+ * it: sockets_try(), socket_destroy(), query_run()
+ */
 void sockets_get(struct sock_list *list, const struct options *o);
 bool sockets_try(struct sock_list *list, const struct options *o);
 #define COUNTERS_MAX 512

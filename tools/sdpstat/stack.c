@@ -287,7 +287,7 @@ static void stack_get(struct mnl_socket *nl, uint16_t family,
 		    query_reason(&q, err));
 }
 
-/* Messages of our group only: any process may send to the port of a socket */
+/* Ignores other messages: a process with CAP_NET_ADMIN may send to the port of the socket. */
 static int monitor_message(const struct nlmsghdr *nlh, void *arg)
 {
 	const struct genlmsghdr *genl = mnl_nlmsg_get_payload(nlh);
