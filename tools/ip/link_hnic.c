@@ -30,7 +30,7 @@ struct link_util {
 	int (*print_ifla_xstats)(struct nlmsghdr *n, void *arg);
 };
 
-/* Parses the options of a link, as of "ip link add"; how many it took */
+/* Parses the options of a link, as of "ip link add"; returns how many words it used */
 extern int iplink_parse(int argc, char **argv, struct iplink_req *req,
 			char **type);
 extern int addattr_l(struct nlmsghdr *n, int maxlen, int type, const void *data,
@@ -51,8 +51,9 @@ static void hnic_help(struct link_util *lu, int argc, char **argv, FILE *f)
 }
 
 /*
- * The options of the peer become attributes of the request, as those of the
- * link; what is no attribute, in a struct ifinfomsg before them.
+ * The options of the peer become attributes in HNIC_INFO_PEER, as those of the
+ * link become attributes of the request. Before them is a struct ifinfomsg, with
+ * the options that are no attributes. Returns how many words are left, or -1.
  */
 static int hnic_parse(struct link_util *lu, int argc, char **argv,
 		      struct nlmsghdr *n)
