@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# build-deb.sh BUILD: Debian packages, and their source, of the files that git knows; in
-# BUILD/deb.
+# build-deb.sh BUILD: Debian packages, and their source, in BUILD/deb, of the files that git
+# does not ignore, new ones included; without .git, of all files outside build/.
 set -euo pipefail
 # shellcheck source=scripts/help.sh
 . "$(dirname "${BASH_SOURCE[0]}")/help.sh"
@@ -22,12 +22,12 @@ src=$out/iwarp-sdp-$version
 
 rm -rf "$out"
 mkdir -p "$src"
-# in the index, and perhaps deleted
 if [ -e .git ]; then
 	git ls-files -co --exclude-standard
 else
 	find . -path ./build -prune -o -type f -print
 fi | while IFS= read -r f; do
+	# git also lists files that are deleted, but still in the index
 	[ ! -e "$f" ] || printf '%s\n' "$f"
 done | rsync -a --files-from=- ./ "$src/"
 cd "$src"

@@ -5,9 +5,10 @@
 # that name (see kernel.sh) from a copy of the sources, never in the tree, and
 # siw, the peer to test against, into the cache.  Modules are left in
 # OUT/KERNEL/modules/; OUT is build/ of the tree by default.  Test modules
-# (selftests/*/Kbuild) are among them, but not for "host": these are installed.
+# (selftests/*/Kbuild) and siw are among them, except for "host", whose modules are
+# installed.
 #
-# W=1, C=1 and the like are passed on from the environment by MODFLAGS. SDP_RESEARCH=n
+# MODFLAGS of the environment are arguments of make: W=1, C=1 and the like. SDP_RESEARCH=n
 # leaves out the variants of the literature, see Documentation/knobs.rst.
 set -euo pipefail
 # shellcheck source=scripts/help.sh

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# build-rpm.sh BUILD: RPM packages of the files that git knows, in BUILD/rpm. RPMFLAGS:
-# options of rpmbuild, --nodeps where its database does not have what apt installed.
+# build-rpm.sh BUILD: RPM packages, in BUILD/rpm, of the files that git does not ignore, new
+# ones included; without .git, of all files outside build/. RPMFLAGS: options of rpmbuild,
+# --nodeps where its database does not have what apt installed.
 set -euo pipefail
 # shellcheck source=scripts/help.sh
 . "$(dirname "${BASH_SOURCE[0]}")/help.sh"
@@ -16,12 +17,12 @@ fi
 version=$(sed -n 's/^PACKAGE_VERSION=//p' dkms.conf | tr -d '"')
 rm -rf "$out"
 mkdir -p "$out/SOURCES"
-# in the index, and perhaps deleted
 if [ -e .git ]; then
 	git ls-files -co --exclude-standard
 else
 	find . -path ./build -prune -o -type f -print | sed 's|^\./||'
 fi | while IFS= read -r f; do
+	# git also lists files that are deleted, but still in the index
 	[ ! -e "$f" ] || printf '%s\n' "$f"
 done | tar -czf "$out/SOURCES/iwarp-sdp-$version.tar.gz" --transform "s|^|iwarp-sdp-$version/|" -T -
 # A make that called this has variables of its own

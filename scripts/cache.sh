@@ -5,8 +5,8 @@
 # sources, chroots.  An entry is a directory KIND/NAME-KEY, where KEY is a hash
 # of everything that went into it.  Entries are made in a temporary directory
 # under a lock and renamed into place, so concurrent users either wait for the
-# one who builds or find the finished entry; a killed build leaves nothing that
-# could be mistaken for one.
+# build or find the finished entry; a killed build leaves nothing that could be
+# mistaken for an entry.
 
 SDP_CACHE=${SDP_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/linux-sdp}
 
@@ -19,8 +19,8 @@ cache_key() { printf '%s\0' "$@" | sha256sum | cut -c1-16; }
 # tree_key FILE...: hash of names and contents
 tree_key() { sha256sum "$@" | sha256sum | cut -c1-16; }
 
-# source_version TARBALL: of a kernel's source, for a key: that of the package that it is
-# from, or else its hash, up to a blank
+# source_version TARBALL: print the version of a kernel's source, for a key: that of its
+# package or, without a package, the hash, which ends at the first blank
 source_version() {
 	[ "$1" != /usr/src/linux-source-6.1.tar.xz ] ||
 		! dpkg-query -W -f '${Version}' linux-source-6.1 2>/dev/null || return 0

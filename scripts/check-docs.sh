@@ -1,9 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# check-docs.sh: do the documents say what the code says? Tunables, socket
-# options, counters, tracepoints and the accepted differences from TCP must be
-# documented, and nothing else. Also the syntax of the documents, if the tools are there.
+# check-docs.sh: do the documents say what the code says? Tunables, socket options,
+# counters, tracepoints and the accepted differences from TCP must be documented. Tunables,
+# counters and settings that are documented must exist, and so must files that a document
+# names. Calls tour.py, figures.py and check-lists.py. Also checks the syntax of the
+# documents, if the tools are there.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 

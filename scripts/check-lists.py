@@ -39,7 +39,7 @@ def layers(text):
 
 
 def header_list(text, ranks):
-    """Lines of the list in the first comment of a header, without what begins each: those of
+    """Lines of the list in the first comment of a header, without the " *" of each: those of
     the paragraph that has the most objects"""
     comment = text[text.index("/*\n"):]
     paragraphs = re.split(r"^ \*$", comment[:comment.index("*/")], flags=re.M)

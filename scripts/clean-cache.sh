@@ -11,7 +11,7 @@ set -euo pipefail
 
 [ -d "$SDP_CACHE" ] || exit 0
 echo "removing $SDP_CACHE"
-# Entries of all kinds are alike; nothing is removed that cache.sh cannot have made
+# Entries of all kinds are alike. Files of other origin in that directory stay
 find "$SDP_CACHE" -mindepth 3 -maxdepth 3 -name .complete -printf '%h\0' |
 	xargs -0 -r rm -rf
 rm -rf "$SDP_CACHE"/{apt,fuzz,log,lock} "$SDP_CACHE"/*/*.tmp.[0-9]* \

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# deps.sh [--report] [--list]: install what building, testing and checking needs, as
-# far as it is missing, with apt; with --report what "make report" needs beside it.
-# Says what it does; does nothing if all is there.
+# deps.sh [--report] [--list]: install the packages that building, testing and checking
+# need, as far as they are missing, with apt; with --report also those of "make report".
+# Says what it installs; does nothing if all is there. --list: print the packages only.
 set -euo pipefail
 # shellcheck source=scripts/help.sh
 . "$(dirname "${BASH_SOURCE[0]}")/help.sh"
@@ -24,7 +24,7 @@ packages=(
 	python3-yaml python3-venv mandoc
 )
 
-# The kernels with checkers, which no other release has
+# The source of the kernels debug, kcsan and uml, which no other release has
 # shellcheck source=/dev/null
 [ "$(. /etc/os-release && echo "${VERSION_ID:-}")" != 12 ] || packages+=(linux-source-6.1)
 

@@ -8,7 +8,7 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/help.sh"
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
-# remove RELEASE: the directory goes with what was the last file in it
+# remove RELEASE: delete the modules, and the directory if nothing else is in it
 remove() {
 	local dir=${DESTDIR:-}/lib/modules/$1/updates name
 

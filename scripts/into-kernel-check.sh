@@ -3,13 +3,13 @@
 #
 # into-kernel-check.sh [--cached] [BUILD]: copy the project into the source tree of the
 # newest kernel (into-kernel.sh) and build it there with W=1 and C=1, its documentation
-# and its selftests. Any finding fails, and any name of a document that is not there.
-# The tree is an overlay in BUILD/into-kernel.
+# and its selftests. It fails on any finding, and if a file names a document that does not
+# exist. The tree is an overlay in BUILD/into-kernel.
 #
 # AS is "m" (default), "y" or "m y": as modules, into the kernel, or one after the other.
-# With ARCH=arm64 they are compiled for arm64, with pages of 4 and of 64 KB, and nothing
-# else is done. That needs gcc-aarch64-linux-gnu. With ARCH=i386 they are compiled for
-# 32 bits, one processor and no IPv6.
+# With ARCH=arm64 the drivers are compiled for arm64, with pages of 4 and of 64 KB, which
+# needs gcc-aarch64-linux-gnu. With ARCH=i386 they are compiled for 32 bits, one processor
+# and no IPv6. Both build neither documentation nor selftests.
 #
 # With --cached nothing is downloaded: if the source is not in the cache, nothing is done.
 set -euo pipefail
@@ -113,7 +113,7 @@ configure() {
 	scripts/config -e INFINIBAND_ADDR_TRANS -e IPV6 -d RUST -d GCC_PLUGINS
 	[ "$arch" != i386 ] || scripts/config -d IPV6 -d SMP -d HIGHMEM4G
 	make -s olddefconfig
-	# off by default, so that it would not be built
+	# off by default, so the variants would not be compiled
 	scripts/config -e SDP_RESEARCH -e RDMA_IWARP_HYBRID_RESEARCH
 	make -s olddefconfig
 	for s in "${symbols[@]}" SDP_DIAG LIB_IWARP; do

@@ -6,7 +6,7 @@
 #
 #	K_NAME     the name asked for
 #	K_RELEASE  uname -r
-#	K_BOOT     file for qemu -kernel
+#	K_BOOT     file for qemu -kernel; of uml, the program
 #	K_ROOT     directory that holds lib/modules/$K_RELEASE
 #	K_KDIR     for make -C $K_KDIR M=... (inside K_CHROOT, if that is set)
 #	K_CHROOT   chroot with the compiler of that kernel, or empty
@@ -16,22 +16,24 @@
 # Names: 6.1 (this Debian release), rt (the same with PREEMPT_RT), 6.12 (the newer one
 # that it maintains as well), 7 (newest: backports of the next release, built with that
 # release's compiler), debug and kcsan (see debug-kernel.sh), uml (see
-# selftests/native/uml-kernel.sh), host (the headers in KDIR; nothing to boot).  Packages come from the mirror that this machine's apt uses,
-# other suites through a private apt state that leaves the machine's own alone.
+# selftests/native/uml-kernel.sh), host (the headers in KDIR; nothing to boot).  Packages
+# come from the mirror that this machine's apt uses, other suites through a private apt
+# state that leaves the machine's own alone.
 #
 # kernel.sh --cached NAME: fail rather than fetch or build anything.
 #
 # kernel.sh --more NAME: modules of upper layers that few tests use, in an entry of
 # their own. Prints
 #
-#	K_MORE     directory that holds lib/modules/$K_RELEASE, or empty if there is
-#		   none: the release is not on the mirror any more
+#	K_MORE     directory that holds lib/modules/$K_RELEASE; empty for uml and host, and
+#		   if the release is not on the mirror any more
 #	K_MORE_SRC sources of upper layers that Debian does not build, see
 #		   rtrs-modules.sh; or empty
 #
 # kernel.sh --tree [--cached] NAME: the distribution's source of it, whole. Prints
 #
-#	K_TREE     source tree, not to be written to; or, with --cached, empty
+#	K_TREE     source tree, not to be written to; with --cached, empty if it is not in
+#		   the cache
 #
 # The release that a name stands for is looked up again after KERNEL_MAX_AGE days (14).
 set -euo pipefail
@@ -192,8 +194,8 @@ unpack_headers() {
 	done
 }
 
-# The newest kernels want a newer compiler and C library: a chroot of the
-# release they are built for, headers installed
+# The newest kernels need a newer compiler and C library: make a chroot of the
+# release they are built for, with the headers installed
 newer_chroot() {
 	local rel=$1 uri
 	uri=$(debian_uri)
@@ -209,8 +211,8 @@ newer_chroot() {
 unpack_source() {
 	local said
 	mkdir src
-	# No kernel has all of them. Any other failure is one, such as a full disk, of which
-	# there must be no entry of the cache
+	# No kernel has all of these files. After any other failure, such as a full disk, there
+	# must be no entry in the cache
 	if ! said=$({ xz -T0 -dc "$1" | LC_ALL=C tar -C src --strip-components=1 --wildcards \
 		--warning=no-timestamp -xf - '*/scripts/checkpatch.pl' '*/scripts/kernel-doc*' \
 		'*/scripts/spelling.txt' '*/scripts/const_structs.checkpatch' \
@@ -279,7 +281,8 @@ tree_of() {
 	rm -rf source
 }
 
-# built_from NAME TARBALL: parts of the source of a kernel that is built here, in CACHED
+# built_from NAME TARBALL: set CACHED to the entry with parts of the source of a kernel that
+# is built here
 built_from() {
 	local version
 	[ -e "$2" ] ||
@@ -290,7 +293,8 @@ built_from() {
 
 # ---------------------------------------------------------------------- main
 
-# current NAME: the entry that NAME stands for at present, if known
+# current NAME: set CACHED to the entry that NAME stands for at present; fail if it is not
+# known
 current() {
 	local entry link
 	link=$SDP_CACHE/kernel/$1.v$(recipe "$1")

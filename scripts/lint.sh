@@ -46,7 +46,7 @@ verdict() {
 	fi
 }
 
-# findings COMMAND...: prints what it says, or that it failed without a word
+# findings COMMAND...: prints its output or, if it fails without output, its exit status
 findings() {
 	local out rc
 	out=$("$@" 2>&1)
@@ -74,7 +74,7 @@ done)
 mapfile -t python < <(files '*.py' examples/filters/fs-run)
 
 # on_all COMMAND...: it gets the files of stdin as arguments, a few at a time, on all
-# processors. An exit status above 1, which is that of findings, is a finding itself.
+# processors. Exit status 1 is that of findings; a higher one is a finding itself.
 on_all() {
 	# shellcheck disable=SC2016 # for the inner shell
 	xargs -r -d '\n' -n 8 -P "$(nproc)" sh -c 'out=$("$@"); rc=$?
@@ -86,7 +86,7 @@ on_all() {
 checkpatch() {
 	local ignore=$1
 	shift
-	# Elsewhere, because it leaves a file in a git tree
+	# Not in the tree, because checkpatch leaves a file in a git tree
 	(
 		cd "$build" || exit
 		printf '%s\n' "${@/#/$top/}" |
@@ -116,7 +116,7 @@ printf '%s\n' "${kernel_c[@]}" "${uapi_h[@]}" | on_all perl "$K_SRC/scripts/kern
 	grep -E 'warning|error' | verdict "kernel-doc"
 
 rm -rf "$build/lint"
-# not with what the command line of make said, whose O is not that of the kernel's
+# without the variables of a make that called this: O means something else to the kernel's
 MAKEFLAGS='' MODFLAGS='W=1 C=1' "$here/build-modules.sh" 6.1 "$build/lint" \
 	>"$build/lint.log" 2>&1 ||
 	{
@@ -138,7 +138,8 @@ findings "$here/check-docs.sh" | verdict "documentation"
 	verdict "documentation, HTML"
 
 findings "$here/check-prose.py" | verdict "prose"
-# The messages of the commits that follow BASE, or this one: the style of those before varies
+# The messages of the commits that follow BASE, by default this one: the style of earlier
+# ones varies
 base=${BASE:-9c2d29597cfef126fac0564b0e66a5a7cc75bd6f}
 if [ "$(git rev-parse --is-shallow-repository)" = true ] && ! git cat-file -e "$base" 2>/dev/null; then
 	echo "lint: commit messages: not checked, because this shallow clone lacks commit $base"
@@ -168,7 +169,7 @@ done | verdict "SPDX"
 files | xargs -d '\n' grep -nIE '[[:space:]]+$' | grep -v '^COPYING\|^LICENSES/' |
 	verdict "white space at line ends"
 
-# The tests that use them run seldom
+# Functions that tests put probes on must exist; those tests run seldom
 files 'selftests/*.sh' 'selftests/*.py' | xargs -d '\n' grep -hoE '\bp:[a-z]+ [a-z_]+:[a-z_]+' |
 	sed 's/.*://' | sort -u | while read -r function; do
 	grep -rqw "$function" drivers lib --include='*.c' || echo "probe on $function, which does not exist"

@@ -8,11 +8,11 @@
 # machine that TESTS in the environment names. The diffs of the faults that survive are in
 # BUILD/mutate/survivors. N is 50, with TESTS 10.
 #
-# A file that no unit test and no fuzz target builds takes TESTS, for example
-# TESTS="sdp/fc sdp/hostile". A test that fails, a report of the kernel, a guest that dies
-# and a run that takes more than three times as long notice a fault. One that leaves the
-# code of the module as it is does not count. Environment: KERNEL (6.1) and LANES (3), as in
-# make check. The modules of the copy stay in BUILD/mutate-vm, for the next run.
+# A file that no unit test and no fuzz target builds needs TESTS, for example "sdp/fc
+# sdp/hostile". A fault is noticed by a failed test, a report of the kernel, the death of a
+# guest, or a run of more than three times (without TESTS, ten times) the usual time plus a
+# minute. A fault that leaves the module's code as it is does not count. KERNEL (6.1), LANES
+# (3): as in make check. The modules of the copy stay in BUILD/mutate-vm for the next run.
 set -euo pipefail
 # shellcheck source=scripts/help.sh
 . "$(dirname "${BASH_SOURCE[0]}")/help.sh"
@@ -51,16 +51,16 @@ done
 # seconds for a make or a run; a loop without an end is a fault that is noticed
 patience=3600
 
-# within COMMAND...: in that time, without the variables of a make that called this
+# within COMMAND...: end it after that time; without the variables of a make that called this
 within() {
 	MAKEFLAGS='' timeout "$patience" "$@" &
 	wait $!
 }
-# it has a process group of its own, which it ends
+# timeout(1) has a process group of its own, which it ends
 trap 'kill $! 2>/dev/null; exit 130' INT TERM
 
-# tests unit|fuzz ARG...: make of the copy; of the warnings only those that end a build of
-# the kernel
+# tests unit|fuzz ARG...: run make in the copy; the only warnings are those that end a build
+# of the kernel
 tests() {
 	local dir=$1
 	shift
@@ -164,7 +164,7 @@ killed=0 survived=0 invalid=0 same=0
 while read -r mutant; do
 	[ $((killed + survived)) -lt "$n" ] || break
 	change=$(diff -U0 "$file" "$mutant" | tail -n +3 || true)
-	# comments, the preprocessor, and lines that are empty without a checker
+	# not comments, the preprocessor, exports, and lines that are empty without lockdep
 	if ! grep -qE '^-[[:space:]]*(/?\*|//|#|EXPORT_SYMBOL|lockdep_)' <<<"$change"; then
 		try "$mutant" "$change"
 	fi

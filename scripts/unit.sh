@@ -15,7 +15,7 @@ MAKEFLAGS='' make --no-print-directory -C "$top/selftests" unit O="$build/selfte
 rc=${PIPESTATUS[0]}
 ok=$(grep -c '^ok ' "$build/unit.log")
 bad=$(grep -c '^not ok ' "$build/unit.log")
-# a run that ends otherwise has failed, too
+# a run that failed without a failed test counts as one failure
 if [ "$rc" -ne 0 ] && [ "$bad" -eq 0 ]; then
 	bad=1
 fi

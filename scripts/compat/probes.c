@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Compile probes, see probe.sh: each asks for one interface of today's kernel,
- * in the shape in which the drivers use it. Nothing here is linked or run.
+ * Compile probes, see probe.sh: each asks for one interface that not all supported
+ * kernels have, most of them new, some dropped, in the shape in which the drivers use
+ * it. Nothing here is linked or run.
  */
 #include <linux/bpf-cgroup.h>
 #include <linux/crc32.h>

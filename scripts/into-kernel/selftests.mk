@@ -4,7 +4,7 @@
 include sources.mk
 
 PKG_CONFIG ?= pkg-config
-# Sources that are here, and libraries that are installed
+# Programs whose sources are here and whose libraries are installed
 HAVE := $(foreach p,$(PROGS),$(if \
 	$(filter-out $(wildcard $(addprefix ../,$(SRC_$(p)))),$(addprefix ../,$(SRC_$(p)))),,$(p)))
 ifneq ($(shell $(PKG_CONFIG) --exists librdmacm libibverbs && echo yes),yes)

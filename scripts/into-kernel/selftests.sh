@@ -10,9 +10,9 @@
 #
 # Each collection of selftests/ is a directory with a Makefile for lib.mk, because lib.mk
 # drops directories from the names of tests. The programs are built in net/sdp/bin, where
-# lib.sh looks for them. Tests that take long or a guest of their own are installed, but
-# not run (TEST_PROGS_EXTENDED). Tests that need a test module stay out, and those of the
-# documents and of upper layers.
+# lib.sh looks for them. Long tests, and tests that need a guest of their own (count, debug,
+# mem=), are installed, but not run (TEST_PROGS_EXTENDED). Tests that need a test module, and
+# those of documents and of upper layers, are not copied.
 set -euo pipefail
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 to=$1/tools/testing/selftests/net/sdp
@@ -29,10 +29,10 @@ list() {
 	printf '# end of %s\n' "$name"
 }
 
-# named FILE...: files of other directories that these name, as ../DIRECTORY/FILE
+# named FILE...: print the files of other directories that these name, as ../DIRECTORY/FILE
 named() { grep -hoE '\.\./(sdp|iwarp_hybrid|hnic|bench)/[A-Za-z_-]+\.[a-z]+' "$@" | sort -u; }
 
-# others COLLECTION: files of other directories that those of a collection need
+# others COLLECTION: print the files of other directories that a collection needs
 others() {
 	local found=() new
 
@@ -46,7 +46,7 @@ others() {
 	printf '%s\n' ../lib/*.sh ../lib/*.awk "${found[@]}" | grep -v "^\.\./$1/" | sort -u
 }
 
-# collection NAME: its Makefile, settings and config
+# collection NAME: write its Makefile, settings and config
 collection() {
 	local dir=$to/$1 f test=() long=() file=() include words
 

@@ -62,9 +62,10 @@ HEADERS = {
     "rdma/ib_verbs.h": r"\bstruct ib_|\bib_\w+\(",
     "rdma/uverbs_ioctl.h": r"\bstruct uverbs_attr_bundle\b|\brdma_udata_to_drv_context\b",
 }
-# Those that no other header includes: for files that got them through another header
+# Headers of the kernel that no other header includes: also for files that get them here
+# through a header of this project, which includes compat.h
 RARE = ("linux/unaligned.h", "net/netdev_lock.h", "rdma/uverbs_ioctl.h")
-# Sentences that are about building in more than one way
+# Sentences that are not true in the kernel's tree, most about building in more than one way
 PROSE = [
     (r"fixed-size types, memcpy and\n \* EXPORT_SYMBOL_GPL\. They build in the kernel and, "
      r"unchanged, in user space,\n \* there with -D'EXPORT_SYMBOL_GPL\(name\)='\.",
