@@ -8,7 +8,7 @@ BUILD	?= $(CURDIR)/build
 PREFIX	?= /usr/local
 KDIR	?= $(wildcard /lib/modules/$(shell uname -r)/build)
 
-# Other directories continue these
+# Absolute, because makes and scripts in other directories get them
 override BUILD := $(abspath $(BUILD))
 override DESTDIR := $(if $(DESTDIR),$(abspath $(DESTDIR)))
 
@@ -28,10 +28,10 @@ help:
 	@echo 'make install-tools, make install-doc: tools, manual pages alone'
 	@echo 'make install-dkms  modules by DKMS; make uninstall-dkms'
 	@echo 'make deb           Debian packages, in build/deb; make rpm: RPM packages, in build/rpm'
-	@echo 'make uninstall     remove all of that'
+	@echo 'make uninstall     remove what make install has installed'
 	@echo 'make demo          iperf3, Redis, nginx and PostgreSQL over SDP in a virtual machine'
 	@echo 'make demo-filters  pictures that travel over SDP between filters on four hosts'
-	@echo 'make check         tests, but the long ones (KERNEL=6.1, rt, 6.12, 7, debug, kcsan; TESTS="sdp/fc interop")'
+	@echo 'make check         tests, except the long ones (KERNEL=6.1, rt, 6.12, 7, debug, kcsan; TESTS="sdp/fc interop")'
 	@echo 'make check-long    with the tests that take long; make check-more: only those'
 	@echo 'make unit          unit tests in user space'
 	@echo 'make fuzz          libFuzzer on all parsers (SECONDS=600 each); the corpus is kept'
