@@ -80,16 +80,18 @@
 
 /*
  * Why a socket with SDP_FALLBACK is one of TCP: SDP_DIAG_TCP_REASON of sock_diag, by
- * name, the tracepoint sdp_tcp, and counters from SDP_MIB_TCP_NO_DEVICE on. It is not an
- * enum sdp_reason: that one is about a connection of SDP, has other members in these
- * interfaces, and the values of both begin at 0.
+ * name, the tracepoint sdp_tcp, and counters from SDP_MIB_TCP_NO_DEVICE on. Not to be
+ * confused with enum sdp_reason, which is about a connection of SDP: the values of both
+ * begin at 0, and no field of these interfaces holds both.
  */
 enum sdp_tcp_reason {
 	SDP_TCP_NONE,		/* it is not */
-	SDP_TCP_NO_DEVICE,	/* no RDMA device has, or leads to, the address */
+	SDP_TCP_NO_DEVICE,	/* no RDMA device has, or leads to, the address; or the
+				 * device was removed
+				 */
 	SDP_TCP_NO_ROUTE,	/* the peer's address or route was not found */
 	SDP_TCP_REFUSED,	/* the peer has no SDP there, or takes no more */
-	SDP_TCP_TIMEOUT,	/* no answer within net.sdp.fallback_timeout */
+	SDP_TCP_TIMEOUT,	/* no answer in time, net.sdp.fallback_timeout at most */
 	SDP_TCP_LIMIT,		/* net.sdp.max_connections or mem, or no memory */
 	SDP_TCP_PORT,		/* the port is in use at the RDMA device */
 	SDP_TCP_RESET,		/* the peer or the device ended the attempt */
@@ -117,8 +119,8 @@ enum sdp_reason {
 	SDP_REASON_DEVICE,	/* the device lacks support */
 	SDP_REASON_PEER,	/* the peer does not agree */
 	SDP_REASON_MEMORY,	/* there was not enough memory */
-	SDP_REASON_POLICY,	/* the flow control excludes it: the requested one a
-				 * shared link, that of the connection zero copy
+	SDP_REASON_POLICY,	/* the flow control excludes it: no shared link with the
+				 * requested one; no zero copy with the one in use
 				 */
 	SDP_REASON_STACK,	/* the device shares buffers, but lacks flow control,
 				 * buffering or coalescing, which SDP leaves to it then
@@ -131,8 +133,9 @@ enum sdp_reason {
 
 /*
  * Answer to SDP_INFO: as much of it as the caller has room for; optlen returns the
- * length. New fields are only added at the end; version says which exist, size is
- * that of the kernel's structure. Fields that the kernel does not know are 0.
+ * length. The kernel writes nothing after that: a caller with a longer structure clears it
+ * before. New fields are added at the end, or use padding, which was 0 before; version says
+ * which exist, size is that of the kernel's structure.
  */
 struct sdp_info {
 	__u16	version;		/* SDP_INFO_VERSION */

@@ -29,7 +29,9 @@ enum {
 	SDP_STATE_OLD,		/* u32: number of the TCP state */
 	SDP_STATE_NEW,		/* u32 */
 	SDP_STATE_COOKIE,	/* u64: as in sdp_diag.h */
-	SDP_STATE_LOCAL,	/* struct sockaddr_in or sockaddr_in6; absent without one */
+	SDP_STATE_LOCAL,	/* struct sockaddr_in or sockaddr_in6; 0.0.0.0, port 0 without an
+				 * address
+				 */
 	SDP_STATE_PEER,		/* the same */
 	SDP_STATE_UID,		/* u32 */
 	SDP_STATE_DEVICE,	/* string: RDMA device; absent without one */
