@@ -76,8 +76,8 @@
  * taken under lock_sock; rdma_cm is called with it. The mmap lock is only tried under
  * lock_sock, see sdp_rxmap.c.
  *
- * Callbacks of a shared link run under the provider's TCP lock: they take
- * sdp->lock only. They leave sending to a work item.
+ * Callbacks of a shared link run under the provider's TCP lock: of these locks they take
+ * sdp->lock and innermost ones only. They leave sending to a work item.
  */
 #ifndef _SDP_H
 #define _SDP_H
@@ -119,7 +119,7 @@ struct ubuf_info;
  *	      probe to find out. NULL: never. Context: lock_sock.
  * @unsent: bytes written and not sent. Context: any; not under sdp->lock.
  * @progress: a number that changes while payload leaves. Context: lock_sock.
- * @probed: a probe has come through, and all messages up to @mseq. Context:
+ * @probed: a probe is complete, and with it all messages up to @mseq. Context:
  *	 softirq.
  */
 struct sdp_link_ops {
@@ -153,8 +153,8 @@ struct sdp_rx_run {
  * struct sdp_rxq_ops - the receive queue of one kind of link
  * @queue: take in the payload of a message, more than 0 bytes. NULL: it is there
  *	   already. Context: sdp->lock.
- * @find: bytes at stream position @seq, which the queue has. Bytes in one
- *	  piece.
+ * @find: set @run to the bytes from stream position @seq on, which the queue has, as
+ *	  far as they are in one piece. Returns their number.
  * @copy: copy @len bytes from stream position @seq on, which the queue has,
  *	  to the user. Bytes copied, may be fewer; 0 is a fault.
  * @consume: drop bytes at the front, which the queue has

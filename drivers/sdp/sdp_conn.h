@@ -40,7 +40,9 @@ enum sdp_ctl {
 	SDP_CTL_SINK_CANCEL,
 	SDP_CTL_SINK_ACK,
 	SDP_CTL_CHRCVBUF_ACK,
-	SDP_CTL_FIRST,		/* empty Data that opens an iWARP stream */
+	SDP_CTL_FIRST,		/* empty Data: opens an iWARP stream, or acknowledges a
+				 * DisConn that crossed ours
+				 */
 	SDP_CTL_RING,		/* tell the peer of our ring */
 	/* no messages of their own */
 	SDP_CTL_OOB_PEND,	/* flag for the next message of any kind */
@@ -49,7 +51,7 @@ enum sdp_ctl {
 	SDP_CTL_PUSH,		/* shared link: send data that was delayed */
 };
 
-/* Which message a bit of tx_ctl asks for, in the order in which they go. */
+/* The message that a bit of tx_ctl asks for. sdp_ctl_msgs has them in the order of sending. */
 struct sdp_ctl_msg {
 	u8 bit;
 	u8 mid;
@@ -63,18 +65,20 @@ enum sdp_conn_flags {
 	SDP_CONN_IWARP,		/* transport is iWARP */
 	SDP_CONN_ACTIVE,	/* we called connect */
 	SDP_CONN_GROWS,		/* queues of the QP begin small, and grow */
-	SDP_CONN_LEAN,		/* they are for less than the link needs */
-	SDP_CONN_READY,		/* QP made, receives posted */
+	SDP_CONN_LEAN,		/* these queues are smaller than a verbs link needs */
+	SDP_CONN_READY,		/* receives posted, or shared link open */
 	SDP_CONN_UP,		/* transport connected; sends allowed */
 	SDP_CONN_DOWN,		/* the teardown has begun */
-	SDP_CONN_DOWN_DUE,	/* to be queued when connect() does not use id */
+	SDP_CONN_DOWN_DUE,	/* it may be queued, once connect() does not use the cm_id */
 	SDP_CONN_DOWN_QUEUED,
 	SDP_CONN_FENCED,	/* passive iWARP side before the first message */
-	SDP_CONN_GRACEFUL,	/* both DisConn exchanged */
-	SDP_CONN_CM_CONNECTED,	/* rdma_disconnect makes sense */
+	SDP_CONN_GRACEFUL,	/* both DisConn exchanged; or an orphan has to go while
+				 * the transport holds its last data: no reset
+				 */
+	SDP_CONN_CM_CONNECTED,	/* rdma_disconnect() makes sense */
 	SDP_CONN_ESTAB_COUNTED,	/* in CURR_ESTAB */
 	SDP_CONN_SHARED,	/* shared link is open */
-	SDP_CONN_ABORT,		/* the user gave it up: data may be lost */
+	SDP_CONN_ABORT,		/* sdp_cm_abort() has ended it: data may be lost */
 	SDP_CONN_BAD,		/* the peer violated the protocol: ignore its messages */
 	SDP_CONN_FLUSHED,	/* the QP has failed */
 	SDP_CONN_CLOSED,	/* the provider has closed the shared link */
@@ -83,21 +87,22 @@ enum sdp_conn_flags {
 /* Progress of connect(), struct sdp_cm_state.step */
 enum sdp_cm_step {
 	SDP_CM_RESOLVING,
-	SDP_CM_RESOLVED,	/* rdma_connect is next */
-	SDP_CM_CONNECTING,	/* with HelloAck: the link is next; setup_work */
-	SDP_CM_AGAIN,		/* from another port; setup_work */
+	SDP_CM_RESOLVED,	/* rdma_connect() is next */
+	SDP_CM_CONNECTING,	/* after HelloAck, setup_work makes the link */
+	SDP_CM_AGAIN,		/* setup_work tries another port */
 	SDP_CM_DONE,		/* connected or failed, see sk_state */
 };
 
 /*
- * State of the task in connect(), struct sdp_cm_state.call. Only that task changes
- * it, and then the thread that continues for it.
+ * State of the task that begins an attempt, struct sdp_cm_state.call. That is connect(), or
+ * setup_work that tries another port. Only that task changes it, and then the thread that
+ * continues for it.
  */
 enum sdp_cm_call {
-	SDP_CALL_NONE,		/* nothing: setup_work calls rdma_connect() */
+	SDP_CALL_NONE,		/* nothing: setup_work or a thread calls rdma_connect() */
 	SDP_CALL_STARTS,	/* uses the cm_id: no teardown yet */
-	SDP_CALL_WAITS,		/* for the route; calls rdma_connect() itself */
-	SDP_CALL_CONNECTS,	/* does so: no teardown yet */
+	SDP_CALL_WAITS,		/* for the route, and continues with rdma_connect() */
+	SDP_CALL_CONNECTS,	/* it, or its thread, calls rdma_connect(): no teardown yet */
 };
 
 /* How far the teardown has come, struct sdp_cm_state.hang_up */
@@ -113,15 +118,16 @@ enum sdp_cm_hang_up {
  * @hang_up: enum sdp_cm_hang_up; lock of the cm_id's handler to enter or leave
  *	     SDP_HANG_UP_WAITS
  * @gone: DISCONNECTED was seen, or the device goes; lock of the cm_id's handler
- * @listener: passive side until it is in an accept queue, with a reference; the
- *	      listener's lock
+ * @listener: passive side until it is in an accept queue, with a reference; handlers of
+ *	      the RDMA CM, and the teardown, which waits for them
  * @held_node: on the list of held requests of @listener; the listener's lock
- * @step: enum sdp_cm_step; sdp->lock
- * @call: enum sdp_cm_call; sdp->lock to leave SDP_CALL_WAITS
+ * @step: enum sdp_cm_step; WRITE_ONCE(), with sdp->lock to become SDP_CM_RESOLVED, so that
+ *	  either the task or the handler sees the state of the other
+ * @call: enum sdp_cm_call; sdp->lock to leave SDP_CALL_WAITS for SDP_CALL_NONE
  * @err: why another port is to be tried, with SDP_CM_AGAIN
  * @walk: ports to connect from
  * @deadline: jiffies, for the address
- * @dst: where connect() goes to
+ * @dst: destination of connect(), with the port of the device
  * @cred: credentials of the task that called connect(), for sockets that the device
  *	  makes; NULL on the passive side
  * @dial_task: thread that calls rdma_connect(), see sdp_dial.c; sdp_net.dial_lock
@@ -160,7 +166,7 @@ enum sdp_tx_fin {
  * @link_reason: enum sdp_reason: why it is not a shared link
  * @fc_requested: SDP_FLOW_* that the program or the sysctl asks for
  * @fc_reason: enum sdp_reason: why it is not that
- * @ext: SDP_EXT_* offered, or agreed to
+ * @ext: SDP_EXT_* but SDP_EXT_SHARED, offered or agreed to
  * @peer_ext: SDP_EXT_* in the Hello of the peer
  * @max_adverts: advertisements that the peer may have at a time
  *
@@ -220,7 +226,8 @@ struct sdp_timed {
  * destroyed QP and cm_id; the socket may have moved on by then. Holds a
  * reference to its socket for its whole life. It is attached while
  * sdp_sk(sk)->conn points to it; that pointer is changed under lock_sock,
- * tx_lock and sdp->lock, so that each of them is enough to read it.
+ * tx_lock and sdp->lock, so that each of them is enough to read it. A connection
+ * request is attached without lock_sock: only sock_diag may use its socket already.
  *
  * @refs: one for the life up to the end of the teardown work, one for setup_work
  *	while it is queued or runs, one for a thread that connects (sdp_dial.c), and
@@ -251,14 +258,15 @@ struct sdp_conn {
 					 */
 	struct work_struct ctl_work;	/* shared link: a callback has found
 					 * something to send; verbs link:
-					 * receives are wanted
+					 * receives, memory for a message, or a
+					 * larger send queue are wanted
 					 */
 	struct sdp_cm_state cm;
 	wait_queue_head_t wait;		/* tasks that wait for the connection */
 
 	/*
-	 * receive half; the first four are set with the connection. Of the others
-	 * reception is the only writer, with sdp->lock, where nothing else is said
+	 * receive half; the set-up determines the first four. Of the others reception is
+	 * the only writer, with sdp->lock, where nothing else is said
 	 */
 	u32 rx_start;			/* receives that it starts with; fixed */
 	u32 rx_size;			/* bytes that may come in one; fixed */
@@ -281,7 +289,10 @@ struct sdp_conn {
 	/* transmit half and posting */
 	spinlock_t tx_lock ____cacheline_aligned_in_smp;
 	u32 tx_mseq;			/* last MSeq given out */
-	u32 tx_queued;			/* payload bytes not in tx_acct */
+	u32 tx_queued;			/* payload bytes not acknowledged; verbs link:
+					 * after tx_acct. For its lock see struct
+					 * sdp_timed
+					 */
 	u32 tx_max_payload;		/* bytes of payload of one message */
 	u32 tx_pieces;			/* pieces of payload of one message; 0: copy it */
 	u32 tx_start;			/* sends in flight that it starts with */
@@ -317,10 +328,10 @@ static inline void sdp_conn_fin_sent(struct sdp_conn *conn)
 }
 
 /*
- * Is @error, why the connection ended, no error? After both DisConns the end of the queue
- * pair is none. But a Send of a software device, our DisConn as well, completes when TCP has
- * it: a peer that does not answer, or a device that goes, is an error even then. Any context;
- * may be stale at once.
+ * Did the connection end without an error? @error is its conn->error. After both DisConns
+ * the failure of the queue pair (ECONNRESET) is no error. But a software device completes a
+ * Send, also that of our DisConn, when TCP has it. So a peer that does not answer, or the
+ * removal of the device, is an error even then. Any context; may be stale at once.
  */
 static inline bool sdp_conn_graceful(const struct sdp_conn *conn, int error)
 {

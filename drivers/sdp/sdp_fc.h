@@ -21,9 +21,9 @@ struct sdp_tx_slot;
 /**
  * struct sdp_fc_ops - a flow control policy
  * @name: as diag shows it
- * @credits: messages that may be sent before the peer says more
+ * @credits: messages that may be sent before the peer says more; 0 without credits
  * @may_send: whether one more may leave, with bytes of the stream or without
- * @update_due: whether new receives should be announced now
+ * @update_due: whether new receives, or space of a ring, should be announced now
  * @bufs: value of Bufs for a message that leaves now with this MSeqAck
  * @overrun: whether the peer had no right to send this message
  * @peer: take over Bufs and MSeqAck of a message of the peer
@@ -45,7 +45,8 @@ struct sdp_tx_slot;
  * @held: messages wait in the transport for a slow reader
  * @zcopy: large sends may go without copies
  *
- * Context: @overrun and @peer: reception; @credits: any; others: tx_lock.
+ * Context: @overrun: reception; @peer: the same, or the handler of Hello or HelloAck, with
+ * tx_lock; @credits: any; others, where nothing else is said: tx_lock.
  */
 struct sdp_fc_ops {
 	const char *name;

@@ -2,8 +2,8 @@
 /*
  * Copies between an application's memory and payload with gaps. The kernel's functions
  * could only copy it piece by piece. A piece between two markers has 508 bytes, and a third
- * of the time for it goes into entering, leaving and aligning such a function. Leaf: calls
- * nothing of SDP.
+ * of the instructions for it are for entering, leaving and aligning such a function. Leaf:
+ * calls nothing of SDP.
  *
  * All sizes are multiples of four, and a piece with the gap after it is one of eight. So
  * each piece but the last is copied in words of eight bytes. If its length is not a multiple

@@ -2,7 +2,7 @@
 /*
  * Memory that an iov_iter stands at, in one piece. A message of a shared
  * link lies in many small pieces between markers; copying each of them with
- * copy_*_iter() costs more than the bytes. Leaf: calls nothing of SDP.
+ * copy_*_iter() costs more than their bytes do. Leaf: calls nothing of SDP.
  */
 #ifndef _SDP_ITER_H
 #define _SDP_ITER_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Time from send() until all of it is acknowledged, see sdp_latency.c.
+ * Time from send() until all of it is acknowledged or complete, see sdp_latency.c.
  */
 #ifndef _SDP_LATENCY_H
 #define _SDP_LATENCY_H
@@ -42,7 +42,7 @@ static inline bool sdp_latency_waits(const struct sdp_conn *conn)
 }
 
 /*
- * The peer has acknowledged @n more bytes. @n is negative when an estimate within a
+ * @n more bytes are acknowledged or complete. @n is negative when an estimate within a
  * message is corrected. Context: the lock of tx_queued, see struct sdp_timed.
  */
 static inline void sdp_latency_acked(struct sdp_conn *conn, s32 n)

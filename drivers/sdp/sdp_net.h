@@ -145,7 +145,7 @@ struct sdp_net {
 	int sysctl_keepalive_intvl;
 	int sysctl_keepalive_probes;
 
-	spinlock_t recent_lock;		/* recent; in wake-ups: no interrupts */
+	spinlock_t recent_lock;		/* recent; interrupts disabled, for wake-ups */
 	struct sdp_recent recent[SDP_RECENT];
 };
 

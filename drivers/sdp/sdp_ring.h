@@ -13,7 +13,7 @@
 #define SDP_RING_MIN		SDP_RING_PIECE	/* bytes; a power of two */
 #define SDP_RING_MAX		SZ_2M
 #define SDP_RING_INLINE		264	/* payload that goes along with a message */
-#define SDP_RING_SLOT		(24 + SDP_RING_INLINE)	/* of a receive */
+#define SDP_RING_SLOT		(24 + SDP_RING_INLINE)	/* bytes of a receive */
 
 static_assert(SDP_RING_MIN >= SDP_RING_LEN_MIN && SDP_RING_MIN <= SDP_RING_MAX);
 
@@ -42,7 +42,7 @@ struct sdp_ring {
 	struct page *page[];
 };
 
-/* When a connection may send: follows net.sdp.rdma_progress (enum sdp_progress) */
+/* When a connection may send payload: follows net.sdp.rdma_progress (enum sdp_progress) */
 enum sdp_ring_progress {
 	SDP_RING_ANY,		/* whenever there is room */
 	SDP_RING_APP,		/* in system calls only; the program is in one */
@@ -61,11 +61,16 @@ enum sdp_ring_progress {
  * @peer_len: size of the peer's ring; 0 until it is known
  * @peer_rkey: its key; valid with @peer_len
  * @peer_va: its address; valid with @peer_len
- * @freed: bytes of it that the peer has freed; reception
- * @put: bytes written to it; tx_lock
- * @advertised: bytes of @mem that the peer knows are free; tx_lock
- * @progress: enum sdp_ring_progress; lock_sock, lockless readers use READ_ONCE()
+ * @freed: bytes that the peer has read from its ring, since the start; reception
+ * @put: bytes written to the peer's ring, since the start; tx_lock
+ * @advertised: bytes read from @mem, since the start, as the peer knows; tx_lock
+ * @progress: enum sdp_ring_progress; lock_sock, lockless readers use READ_ONCE(). Without
+ *	      the lock sdp_ring_wanted() changes SDP_RING_APP_AWAY to SDP_RING_APP
  * @imm: writes have immediate data
+ *
+ * sdp_ring_wanted() may cross sdp_ring_leave(). If SDP_RING_APP wins, payload may leave until
+ * the next system call ends, as after any poll(). If SDP_RING_APP_AWAY wins, payload waits
+ * for the next system call, as if poll() had come before. The lock would permit both, too.
  */
 struct sdp_ring_conn {
 	struct sdp_conn *conn;

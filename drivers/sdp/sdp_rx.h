@@ -30,7 +30,7 @@ struct sock;
  * @pending: SrcAvail: wake readers
  * @declined: SrcAvail: send SendSm, when all of it has come
  * @eof: DisConn
- * @reset: AbortConn, or data that will not be read
+ * @reset: AbortConn, or data that will not be read, or that could not be queued
  * @graceful: both DisConn exchanged
  */
 struct sdp_rx_ctx {

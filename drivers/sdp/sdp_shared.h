@@ -17,8 +17,8 @@ struct sdp_sock;
 struct sock;
 struct work_struct;
 
-#define SDP_STX_INLINE		4	/* records of an idle link, a power of two */
-#define SDP_STX_RECORDS		64	/* of one that sends, too */
+#define SDP_STX_INLINE		4	/* records of an idle link; a power of two */
+#define SDP_STX_RECORDS		64	/* records of a link that sends; a power of two */
 #define SDP_RX_FRAGS		84	/* of a block, which takes 2 KB */
 
 /**
@@ -56,8 +56,9 @@ struct sdp_rx_block {
 };
 
 /*
- * Receive buffers of programs that have not set their size grow up to this, whenever
- * the reader is faster; the caches of a CPU may hold most of it.
+ * Receive buffers of programs that have not set their size grow up to this, whenever the
+ * reader is faster than the sender; the caches of a CPU may hold most of it. Beyond it see
+ * sdp_pages_waited() and, for send buffers, sdp_shared_grow().
  */
 #define SDP_BUF_WARM	(1024U * 1024)
 
@@ -111,9 +112,9 @@ struct sdp_stx_rec {
  * @head: next free entry of @rec
  * @tail: the oldest
  * @base: the message before @tail
- * @sum: payload bytes committed; owned by the holder of the reservation
- * @fin_end: position after DisConn
- * @held: bytes committed that the provider may delay
+ * @sum: payload bytes committed; sdp->lock
+ * @fin_end: position after DisConn; valid from SDP_FIN_SENT on
+ * @held: bytes committed that the provider may delay; owned by the holder of the reservation
  * @no_room: the provider has no room and will call tx_space
  * @in_call: not the first piece of a sendmsg; lock_sock
  */

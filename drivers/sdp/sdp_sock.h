@@ -22,11 +22,11 @@ struct sdp_port;
 struct sdp_ring;
 struct sdp_rxq_ops;
 
-/* Lesson about SDP from the result of TCP at the same destination; sdp->tcp_learn */
+/* How the result of TCP's connect() changes sdp_net.recent; sdp->tcp_learn */
 enum sdp_learn {
 	SDP_LEARN_NOT,
-	SDP_LEARN_SUCCESS,	/* SDP failed: begin with TCP if that succeeds */
-	SDP_LEARN_FAILURE,	/* SDP was not tried: try it again if TCP fails */
+	SDP_LEARN_SUCCESS,	/* SDP failed: if TCP succeeds, begin with TCP next time */
+	SDP_LEARN_FAILURE,	/* SDP was not tried: if TCP fails, try SDP next time */
 };
 
 /* Urgent byte, as seen by the reader; sdp->urg_state. */
@@ -78,7 +78,7 @@ struct sdp_sock {
 	u8 fallback;			/* SDP_FALLBACK; lock_sock */
 	u8 tcp_reason;			/* enum sdp_tcp_reason; lock_sock */
 	u8 tcp_learn;			/* enum sdp_learn */
-	struct sdp_recent_key tcp_key;	/* of connect() */
+	struct sdp_recent_key tcp_key;	/* destination of connect() */
 	bool tcp_on;			/* the file is that of tcp */
 	bool tcp_next;			/* the next accept() asks TCP first */
 	struct socket *tcp;		/* set once, until release */
@@ -130,8 +130,8 @@ struct sdp_sock {
 	u8 orphan_state;		/* sk_state that deadline is for */
 	bool orphan;			/* in sdp_net.norphans */
 	unsigned long orphan_end;	/* jiffies: no later, even if data still leaves */
-	u32 last_progress;		/* timer: progress since last time */
-	unsigned long user_since;	/* jiffies, last progress seen */
+	u32 last_progress;		/* timer: progress when it last looked */
+	unsigned long user_since;	/* jiffies of the last progress seen */
 	bool user_watched;		/* the timer looks after user_timeout;
 					 * lock_sock
 					 */
@@ -164,7 +164,7 @@ struct sdp_sock {
 	u8 ip6_tclass;			/* IPV6_TCLASS */
 	u8 ip6_pmtudisc;		/* IPV6_MTU_DISCOVER */
 
-	/* for SDP_INFO and diag; written under tx_lock, lock: READ_ONCE */
+	/* for SDP_INFO and diag: READ_ONCE; written under tx_lock, lock or lock_sock */
 	u64 tx_bytes;			/* payload bytes sent */
 	u64 tx_msgs;			/* messages sent, all kinds */
 	u64 tx_no_credit;		/* times that data waited for credits */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Verbs link: messages in private buffers, posted to a queue pair. Used by the files
- * of the link, by zero copy and by the ring.
+ * Verbs link: messages in private buffers, posted to a queue pair. For the files of the
+ * link, zero copy and the ring. Others use the limits, and read the state for reports.
  */
 #ifndef _SDP_VERBS_H
 #define _SDP_VERBS_H
@@ -43,7 +43,7 @@ struct sock;
 #define SDP_RX_SEG		14	/* structures of receives, allocated together */
 #define SDP_RX_SEGS		DIV_ROUND_UP(SDP_MAX_RX_BUFS, SDP_RX_SEG)
 
-/* The peer learns it: it must not follow the size of a page */
+/* The peer learns it: it must not depend on the size of a page */
 static_assert(SDP_BUF_SIZE == 32768);
 static_assert(SDP_BUF_TRUESIZE >= SDP_BUF_SIZE);
 
@@ -61,8 +61,8 @@ static inline void sdp_mr_rename(struct ib_mr *mr)
  * struct sdp_rx_buf - one receive buffer
  * @cqe: completion of the receive that it is posted for
  * @node: on sdp_verbs.rx_free or sdp->rx_queue
- * @conn: connection whose QP it belongs to; valid while posted
- * @page: compound page of SDP_BUF_ORDER, the payload lands at its start; NULL between
+ * @conn: connection whose QP it belongs to; NULL: it is over, see sdp_verbs_orphan()
+ * @page: compound page of SDP_BUF_ORDER, bytes after the BSDH land at its start; NULL between
  *	  posting and arrival with sdp_verbs.rx_lazy
  * @sg: @page for the device
  * @hdr: where the headers land, inside of sdp_rx_seg.hdrs
@@ -106,7 +106,7 @@ struct sdp_chunk {
 	u64 dma;
 	u32 size;
 	u32 used;			/* lock_sock: where the next byte goes */
-	int refs;			/* messages, and tx_chunk; tx_lock */
+	int refs;			/* messages, sends in flight, tx_chunk; tx_lock */
 };
 
 /**
@@ -179,7 +179,7 @@ struct sdp_tx_area {
  * @rx_lock: protects @rx_spare; interrupts disabled, innermost
  * @rx_spare: spare pages for messages to come, linked by page.lru
  * @rx_posted_total: receives posted since the start
- * @rx_adv_total: receives that the peer knows of
+ * @rx_adv_total: receives that the peer knows of; vwin: written by reception, with sdp->lock
  * @tx_done: last MSeq completed
  * @tx_acct: last MSeq completed or acknowledged
  * @tx_signalled: last MSeq sent signalled
@@ -194,7 +194,8 @@ struct sdp_tx_area {
  * @tx_alone: flow control "credit": each send() becomes a message of its own; fixed
  * @update_rule: enum sdp_update; fixed
  * @vwin_posted: vwin: messages that the device has at most; fixed
- * @tx_signal: vwin: one of this many messages is signalled; fixed
+ * @tx_signal: vwin: once the device has this many messages, one of as many is signalled;
+ *	       fixed
  * @tx_chunk: send buffer that is being filled; lock_sock, and tx_lock to change
  * @tx_free_chunks: send buffers kept
  * @tx_free_count: entries of @tx_free_chunks
