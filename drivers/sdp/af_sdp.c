@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Socket layer of SDP: the system calls, with the semantics of a TCP socket.
- * Top layer; calls everything below it. Per-namespace state and the module's
- * begin and end are here too.
+ * Top layer of sdp.ko; calls everything below it. Per-namespace state and the
+ * module's begin and end are here too.
  */
 #include <linux/bpf-cgroup.h>
 #include <linux/capability.h>
@@ -145,7 +145,7 @@ static void sdp_sock_setup(struct sock *sk, int protocol)
 
 static void sdp_set_flags(struct socket *sock)
 {
-	/* io_uring may send without copies: the memory is not kept */
+	/* io_uring may send without copies: its notification says when the memory is free */
 	set_bit(SOCK_SUPPORT_ZC, &sock->flags);
 #ifdef HAVE_CUSTOM_SOCKOPT
 	/* options of SOL_SOCKET come to sdp_setsockopt() */
@@ -171,7 +171,7 @@ static int sdp_init_sock(struct sock *sk)
 	return sdp_may_open(sk);
 }
 
-/* The Internet families call this when a BPF program rejects a new socket. */
+/* sk_common_release() calls this for a new socket that is refused; sdp_destruct() unhashes it. */
 static void sdp_unhash(struct sock *sk)
 {
 }
@@ -353,7 +353,7 @@ static int sdp_bind_free(struct sock *sk, const union sdp_addr *addr)
 		sdp_unbind(sk);
 		return -EADDRINUSE;
 	}
-	/* connect() finds the port then, listen() takes this one */
+	/* then connect() finds a port, and with listen() TCP gets this one */
 	return inet_test_bit(BIND_ADDRESS_NO_PORT, sk) ? 0 : sdp_bind_both(sk);
 }
 
@@ -453,7 +453,7 @@ static int sdp_bind_locked(struct sock *sk, union sdp_addr *addr)
 		return sdp_bind_tcp(sk, addr);
 	if (err)
 		return err;
-	/* as with TCP, programs look at ports that bind() gives */
+	/* as with TCP, BPF programs look only at ports that bind() gives */
 	err = later ? 0 : sdp_cgroup_post_bind(sk);
 	if (err) {
 		sdp_unbind(sk);
@@ -499,7 +499,7 @@ static int sdp_bind(struct socket *sock, struct sockaddr_unsized *uaddr,
 		err = sdp_get_addr(sk, sa, len, &addr);
 	if (err)
 		return err;
-	/* as TCP: IPv4 checks the address first, IPv6 checks that the socket is not bound first */
+	/* as TCP: IPv4 checks the address first, IPv6 first checks that the socket is not bound */
 	if (!sdp_sk(sk)->v6)
 		err = sdp_check_bind_addr(sk, &addr);
 	if (err)
@@ -669,7 +669,7 @@ static struct sock *sdp_accept_wait(struct sock *sk, struct socket *newsock,
 	struct sock *child;
 
 	for (;;) {
-		/* or the file has gone to TCP, which listens on */
+		/* not a listener any more, or TCP has the file, and continues to listen */
 		*err = sdp_fallback_on(sk) ? -ECONNABORTED : -EINVAL;
 		if (sk->sk_state != TCP_LISTEN)
 			return NULL;
@@ -724,7 +724,7 @@ static int sdp_accept(struct socket *sock, struct socket *newsock,
 
 /* ---- connect ---- */
 
-/* Back to a socket that was never connected; a port given by bind() stays. */
+/* Back to a socket that was never connected; a port that the program chose stays. */
 static void sdp_disconnect(struct sock *sk)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
@@ -816,7 +816,7 @@ static void sdp_connect_limit(struct sock *sk)
 	u8 retries = READ_ONCE(sdp_sk(sk)->syn_retries);
 
 	/*
-	 * the time of TCP for so many: each one waits twice as long as the last
+	 * the time that TCP takes for so many retries: each waits twice as long as the last
 	 */
 	if (retries && retries <= SDP_SYNCNT_LONG)
 		limit = min(limit, (2 << retries) - 1);
@@ -1094,7 +1094,7 @@ static __poll_t sdp_poll(struct file *file, struct socket *sock,
 	sock_poll_wait(file, sock, wait);
 	sdp_ring_poll(sk);
 	state = inet_sk_state_load(sk);
-	/* the state does not become CLOSE before this is seen */
+	/* seen in time: it is set before the state becomes CLOSE */
 	tcp = sdp_fallback_on(sk);
 	if (tcp)
 		return tcp->ops->poll(file, tcp, NULL);
@@ -1131,7 +1131,7 @@ static int sdp_ioctl_inet(struct socket *sock, unsigned int cmd,
 }
 
 /*
- * As with TCP, up to the urgent byte, also for a reader that stands at it. A program that
+ * As with TCP, up to the urgent byte: 0 for a reader that stands at it. A program that
  * polls by FIONREAD must see data that the peer only advertises.
  */
 static int sdp_inq(struct sock *sk)
@@ -1181,8 +1181,8 @@ static int sdp_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg)
 }
 
 /*
- * As in TCP: no more than half of the buffer if the program has chosen its size,
- * else half of what it may grow to, and it grows as far as that takes.
+ * As in TCP: no more than half of the buffer if the program has chosen its size, else half
+ * of its maximum (net.sdp.rmem). In that case the buffer grows to twice the mark.
  */
 static int sdp_set_rcvlowat(struct sock *sk, int val)
 {
@@ -1563,7 +1563,7 @@ free_tables:
 
 static void __net_exit sdp_net_exit(struct net *net)
 {
-	/* the last teardown has released the last socket, and returns */
+	/* the work item that has released the last socket may not have returned */
 	destroy_workqueue(sdp_pernet(net)->down_wq);
 	destroy_workqueue(sdp_pernet(net)->setup_wq);
 	destroy_workqueue(sdp_pernet(net)->wq);

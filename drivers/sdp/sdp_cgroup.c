@@ -72,7 +72,8 @@ static int sdp_cgroup_run(const struct sock *sk, struct sockaddr *sa, int len,
  *
  * Context: process; the socket may be locked.
  *
- * Return: 0, or a negative errno, -EPERM by default, if a program refuses.
+ * Return: 0; a negative errno, -EPERM by default, if a program refuses; or the error of
+ * making the TCP socket.
  */
 int sdp_cgroup_bind(struct sock *sk, struct sockaddr *sa, int len, u32 *flags)
 {
@@ -93,7 +94,7 @@ int sdp_cgroup_bind(struct sock *sk, struct sockaddr *sa, int len, u32 *flags)
  *
  * Context: process.
  *
- * Return: 0, or a negative errno if a program refuses.
+ * Return: 0; a negative errno if a program refuses; or the error of making the TCP socket.
  */
 int sdp_cgroup_post_bind(struct sock *sk)
 {
@@ -137,7 +138,7 @@ int sdp_cgroup_post_bind(struct sock *sk)
  *
  * Context: process; the socket may be locked.
  *
- * Return: 0, or a negative errno, -EPERM by default, if a program refuses.
+ * Return: as sdp_cgroup_bind().
  */
 int sdp_cgroup_connect(struct sock *sk, struct sockaddr *sa, int len)
 {

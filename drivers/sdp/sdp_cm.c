@@ -40,7 +40,7 @@ static struct sock *(*sdp_cm_child_sock)(struct sock *listener) __ro_after_init;
 /* ---- life of a connection ---- */
 
 /**
- * sdp_cm_init - set the functions that make sockets of connection requests
+ * sdp_cm_init - set the function that makes sockets of connection requests
  * @child: returns a socket without struct socket for a listener, or NULL
  *
  * Context: module init.
@@ -109,7 +109,10 @@ static void sdp_cm_wake_ended(struct sock *sk, bool error)
 		sk_error_report(sk);
 }
 
-/* Reset the connection at once, dropping data that waits in the transport, if the device can. */
+/*
+ * Reset the connection at once, dropping data that waits in the transport. Returns false if
+ * the device cannot, or if the flow control leaves no data there.
+ */
 static bool sdp_cm_reset(struct sdp_conn *conn)
 {
 	const struct rdma_stack_link *stack = conn->stack;
@@ -125,9 +128,9 @@ static bool sdp_cm_reset(struct sdp_conn *conn)
 }
 
 /*
- * connect() begins to use the cm_id. While it does so, the teardown is not queued, as
- * some devices block in rdma_connect() for minutes, and no work item waits for that.
- * Returns false if the teardown has begun.
+ * connect(), or its thread, begins to use the cm_id. While it does so, the teardown is not
+ * queued, as some devices block in rdma_connect() for minutes, and no work item waits for
+ * that. Returns false if the teardown has begun.
  */
 static bool sdp_cm_enter(struct sdp_conn *conn)
 {
@@ -154,8 +157,9 @@ static void sdp_cm_queue_setup(struct sdp_conn *conn)
 }
 
 /*
- * A set-up that still runs finishes first; later ones see SDP_CONN_DOWN. The same goes
- * for a listener that gives out setup_work.
+ * A set-up that still runs finishes first; later ones see SDP_CONN_DOWN. Parts of it run in
+ * handlers, in setup_work, and in sdp_cm_hold_work(), which queues setup_work with the
+ * listener's lock.
  */
 static void sdp_cm_end_setup(struct sdp_conn *conn)
 {
@@ -173,7 +177,7 @@ static void sdp_cm_end_setup(struct sdp_conn *conn)
 
 /*
  * Jiffies to wait for DISCONNECTED: the peer gets time to hang up, too. Where it has ended
- * the connection, the event is on its way, and what follows would wait for it, asleep.
+ * the connection, the event is on its way, and the next steps would sleep until it comes.
  */
 static unsigned long sdp_cm_grace(const struct sdp_conn *conn)
 {
@@ -669,7 +673,7 @@ static int sdp_cm_resolve(struct sdp_conn *conn)
 static void sdp_cm_addr_error(struct sdp_conn *conn, int status)
 {
 	if (test_bit(SDP_CONN_DOWN, &conn->flags))
-		return;		/* the teardown has cancelled setup_work */
+		return;		/* the teardown may have cancelled setup_work */
 	if (status != -ETIMEDOUT ||
 	    time_after(jiffies, READ_ONCE(conn->cm.deadline))) {
 		sdp_conn_down(conn, sdp_cm_errno(RDMA_CM_EVENT_ADDR_ERROR,
@@ -737,8 +741,8 @@ static bool sdp_cm_may_use(const struct rdma_cm_id *id)
 }
 
 /*
- * iWARP has no routes, and the RDMA CM would take a work item to say so. It is content
- * with a path of the caller, which nothing looks at there.
+ * iWARP has no routes, and the RDMA CM would take a work item to say so. It accepts a path
+ * of the caller instead, which nothing looks at there.
  */
 static int sdp_cm_resolve_route(struct sdp_conn *conn)
 {
@@ -876,7 +880,7 @@ static void sdp_cm_active_up(struct sdp_conn *conn)
 	int err = sdp_cm_active_link(conn);
 
 	if (err) {
-		/* any error but -ENOMEM means that the peer has ended the connection */
+		/* any error but -ENOMEM counts as one of a peer that has ended the connection */
 		sdp_conn_down(conn, err == -ENOMEM ? ENOBUFS : ECONNRESET);
 		return;
 	}
@@ -905,8 +909,8 @@ static int sdp_cm_accept_link(struct sdp_conn *conn)
 }
 
 /*
- * The CM of InfiniBand waits for the peer as long as the peer's own message says. Nothing
- * else uses the timer of a socket that is not connected yet.
+ * The CM of InfiniBand waits for the peer as long as the peer's own message says: limit that.
+ * Nothing else uses the timer of a socket that is not connected yet.
  */
 static void sdp_cm_await_confirm(struct sock *sk)
 {
@@ -919,7 +923,7 @@ static void sdp_cm_await_confirm(struct sock *sk)
 }
 
 /*
- * Say yes to a connection request: QP, receives, HelloAck. Only the last step takes the
+ * Accept a connection request: QP, receives, HelloAck. Only the last step takes the
  * lock of the cm_id's handler, which the RDMA CM waits for with each event.
  */
 static int sdp_cm_accept(struct sdp_conn *conn)
@@ -960,7 +964,7 @@ static int sdp_cm_accept(struct sdp_conn *conn)
 
 static void sdp_cm_next_port(struct sdp_conn *conn);
 
-/* The next step of connect(). Returns an error of the address. */
+/* The next step of connect(). Returns 0, or an error of the address. */
 static int sdp_cm_setup_active(struct sdp_conn *conn)
 {
 	switch (READ_ONCE(conn->cm.step)) {
@@ -1142,7 +1146,7 @@ static void sdp_cm_publish(struct sdp_conn *conn)
 	sdp_cm_attach(sk, conn);
 }
 
-/* Accept a request now, hold it for later, or refuse it? Returns < 0 to refuse. */
+/* Accept a request now (returns 1), hold it for later (0), or refuse it (< 0)? */
 static int sdp_cm_admit(struct sock *listener, struct sdp_conn *conn)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(listener));
@@ -1173,7 +1177,7 @@ static int sdp_cm_conn_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev);
 
 /*
  * Connection request. Returning an error makes rdma_cm refuse it and destroy
- * the cm_id; from 0 on the connection owns it.
+ * the cm_id. If 0 is returned, the connection owns the cm_id.
  */
 static int sdp_cm_request(struct sock *listener, struct rdma_cm_id *id,
 			  struct rdma_cm_event *ev)
@@ -1301,8 +1305,8 @@ static int sdp_cm_listen_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev
  * sdp_cm_unbind_work - the device of a bound address went away
  * @work: unbind_work of a socket, which it holds a reference to
  *
- * A listener ends with an error, a socket that is only bound stays bound to
- * its port.
+ * A listener ends with an error, or TCP alone continues to listen (SDP_FALLBACK). A
+ * socket that is only bound stays bound to its port.
  *
  * Context: work item.
  */
@@ -1407,7 +1411,7 @@ static int sdp_cm_resolve_and_connect(struct sock *sk, struct sdp_conn *conn,
 	if (*timeo && left >= 0)
 		*timeo = left;
 	spin_lock_bh(&sdp->lock);
-	/* if the route is not resolved yet, setup_work calls rdma_connect() */
+	/* if the route is not resolved yet, setup_work or a thread calls rdma_connect() */
 	WRITE_ONCE(conn->cm.call, SDP_CALL_NONE);
 	resolved = conn->cm.step == SDP_CM_RESOLVED;
 	spin_unlock_bh(&sdp->lock);
@@ -1506,9 +1510,10 @@ static int sdp_cm_start_errno(int err)
 }
 
 /*
- * The port that rdma_cm has chosen is not free: rdma_cm does not know the ports of TCP
- * below an iWARP device. As TCP does, try all ports. Returns 1 to try again, or the
- * final error.
+ * @err: result of an attempt. If the port was not free, choose another one: rdma_cm does not
+ * know the ports of TCP below an iWARP device. As TCP does, walk over all ports. Those that
+ * look free are tried, SDP_CONNECT_TRIES at most. Returns 1 to try again, else the final
+ * result: @err or -EINTR.
  */
 static int sdp_cm_other_port(struct sock *sk, int err, struct sdp_port_walk *w)
 {
@@ -1519,8 +1524,9 @@ static int sdp_cm_other_port(struct sock *sk, int err, struct sdp_port_walk *w)
 }
 
 /*
- * Try to connect from the port of @w, or from any. Returns 1 if there is another port
- * to try.
+ * Try to connect from the port of @w, or from any. Returns 1 if there is another port to
+ * try, 0 if the attempt has begun, which may have failed since, or an error if it could not
+ * begin.
  */
 static int sdp_cm_try(struct sock *sk, const union sdp_addr *dst,
 		      long *timeo, struct sdp_port_walk *w)
@@ -1575,7 +1581,7 @@ static void sdp_cm_none_left(struct sock *sk, int err)
 	sdp_cm_wake_ended(sk, sk->sk_err);
 }
 
-/* Try another port for a program that does not wait. Context: setup_work */
+/* Try another port, after setup_work or a thread has tried one. Context: setup_work */
 static void sdp_cm_next_port(struct sdp_conn *conn)
 {
 	struct sdp_port_walk w = conn->cm.walk;

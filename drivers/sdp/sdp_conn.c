@@ -107,7 +107,7 @@ static void sdp_conn_free(struct rcu_head *rcu)
  * sdp_conn_put - drop a reference
  * @conn: connection
  *
- * Context: any. The last one is dropped after the teardown.
+ * Context: any but hard interrupts. The last one is dropped after the teardown.
  */
 void sdp_conn_put(struct sdp_conn *conn)
 {
@@ -276,10 +276,10 @@ void sdp_conn_down(struct sdp_conn *conn, int error)
 /**
  * sdp_conn_ended - show a socket that its connection has ended
  * @sk: socket
- * @conn: its connection, with SDP_CONN_DOWN
+ * @conn: its connection; conn->error is set
  *
- * The teardown does so when the queue pair is drained. A sender that finds no
- * room does so before: to say "try again" would be wrong after poll() has said
+ * The teardown does so when the queue pair is drained. sdp_cm_expired() does so before. So
+ * does a sender that finds no room: to say "try again" would be wrong after poll() has said
  * that there is room or an error. The second call changes nothing.
  *
  * Context: lock_sock.
@@ -360,10 +360,10 @@ bool sdp_conn_fin_waits(const struct sdp_conn *conn, u32 ack)
 }
 
 /**
- * sdp_conn_fin_done - our DisConn has left
+ * sdp_conn_fin_done - our DisConn is complete, or acknowledged on a shared link
  * @conn: connection
  *
- * Context: softirq; no spinlock held.
+ * Context: softirq or process; not under sdp->lock or tx_lock.
  */
 void sdp_conn_fin_done(struct sdp_conn *conn)
 {
@@ -440,7 +440,7 @@ void sdp_conn_kick(struct sdp_conn *conn)
 }
 
 /**
- * sdp_conn_ctl - want a control message sent
+ * sdp_conn_ctl - request a control message, or other work of the engine
  * @conn: connection
  * @bit: enum sdp_ctl
  *
@@ -684,7 +684,8 @@ EXPORT_SYMBOL_GPL(sdp_conn_zcopy_reason);
  * sdp_conn_user_tick - how often to look whether TCP_USER_TIMEOUT is over
  * @limit: jiffies
  *
- * Often enough to be right by a quarter; keepalive comes in time, too.
+ * A quarter of it, so that the limit is exceeded by no more than that; at most a second, so
+ * that keepalive comes in time, too.
  *
  * Context: any.
  */

@@ -183,7 +183,7 @@ static int sdp_diag_fill_conn(struct sock *sk, struct sk_buff *skb)
 	if (!conn || !device[0])
 		return 0;
 
-	/* a connection request is attached before it owns its cm_id */
+	/* a connection request is attached without lock_sock: it may be seen before its cm_id */
 	id = READ_ONCE(conn->id);
 	rx_mseq = READ_ONCE(conn->rx_mseq);
 	/* on a shared link nothing is posted, hence nothing advertised */
@@ -323,8 +323,8 @@ static int sdp_diag_fill_attrs(struct sock *sk, struct sk_buff *skb,
 }
 
 /*
- * Appends one socket to @skb, or nothing and -EMSGSIZE. The socket lock keeps
- * the connection attached and its device named meanwhile.
+ * Appends one socket to @skb, or nothing and returns -EMSGSIZE. The socket lock keeps
+ * the connection attached, and so its device, meanwhile.
  */
 static int sdp_diag_fill(struct sock *sk, struct sk_buff *skb,
 			 const struct sdp_diag_query *q)

@@ -24,7 +24,7 @@
 #include "sdp_mib.h"
 
 #define SDP_DIAL_MAX	1024	/* threads of a namespace */
-#define SDP_DIAL_USER	256	/* threads of a user of it, but for root */
+#define SDP_DIAL_USER	256	/* threads of one user in it; root has no such limit */
 
 /**
  * struct sdp_dial - a thread that connects

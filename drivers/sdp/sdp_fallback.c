@@ -71,7 +71,7 @@ static enum sdp_tcp_reason sdp_fallback_reason(int error)
  * sdp_fallback_reason_name - why a socket is one of TCP
  * @sk: SDP socket, locked
  *
- * Return: a word, as in SDP_DIAG_TCP_REASON; NULL if it is none.
+ * Return: a word, as in SDP_DIAG_TCP_REASON; NULL if TCP has not taken over.
  */
 const char *sdp_fallback_reason_name(const struct sock *sk)
 {
@@ -133,7 +133,7 @@ bool sdp_fallback_recent(struct sock *sk, const union sdp_addr *dst)
 	return recent;
 }
 
-/* Store whether TCP is connected at a destination where SDP failed. Interrupts off. */
+/* Store or remove a destination where TCP is to be tried first. Context: any. */
 static void sdp_recent_set(struct sdp_sock *sdp, bool connected)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(&sdp->inet.sk));
@@ -149,7 +149,7 @@ static void sdp_recent_set(struct sdp_sock *sdp, bool connected)
 	spin_unlock_irqrestore(&sn->recent_lock, flags);
 }
 
-/* The attempt of TCP has ended: learn from its result. Any context, interrupts off. */
+/* If the attempt of TCP has ended, learn from its result. Context: any. */
 static void sdp_fallback_learn(struct sdp_sock *sdp)
 {
 	int state = inet_sk_state_load(sdp->tcp_sk);
@@ -207,7 +207,10 @@ static void sdp_fallback_set(struct socket *tcp, int level, int name, int val)
 			     sizeof(val));
 }
 
-/* Copy options at SOL_TCP that have been set; errors of TCP are ignored. */
+/*
+ * Copy options at SOL_TCP. Errors are ignored: TCP refuses 0 for some of them, which means
+ * that they have not been set.
+ */
 static void sdp_fallback_copy_tcp(const struct sdp_sock *sdp, struct socket *tcp)
 {
 	const struct {
@@ -341,7 +344,7 @@ static int sdp_fallback_addr(const struct sock *sk, const union sdp_addr *a,
  * sdp_fallback_prepare - make the TCP socket, or bring its options up to date
  * @sk: SDP socket, locked
  *
- * Context: process, that of the program.
+ * Context: process; that of the program, if there is no TCP socket yet.
  *
  * Return: 0 or the error of socket().
  */
@@ -371,8 +374,8 @@ int sdp_fallback_prepare(struct sock *sk)
 }
 
 /*
- * The address that bind() gave, or that an SDP listener has got. @connect: the
- * device may have a TCP socket with it that is about to go.
+ * Bind the TCP socket to the address that bind() gave, or that an SDP listener has got.
+ * @connect: the device may have a TCP socket with that address, which is about to go.
  */
 static int sdp_fallback_bind(struct sock *sk, bool connect)
 {
@@ -481,7 +484,7 @@ static bool sdp_fallback_take_over(struct sock *sk, int error)
  * sdp_fallback_turn - make a socket that is not connected a TCP socket for good
  * @sk: SDP socket, locked, in state CLOSE, or in SYN_SENT without a connection
  * @connect: for connect(); a device may have its port a little longer
- * @error: why, an errno; 0: the program requests it
+ * @error: why, an errno of either sign; 0: the program requests it
  *
  * Context: process, that of the program.
  *

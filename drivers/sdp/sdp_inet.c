@@ -106,9 +106,9 @@ int sdp_inet_init(struct proto *prot, const struct proto_ops *ops,
 }
 
 /**
- * sdp_inet_exit - no new ones
+ * sdp_inet_exit - the Internet families make no SDP sockets any more
  *
- * Context: module exit; waits for callers that are about to make one.
+ * Context: module exit; waits for callers that are about to make a socket.
  */
 void sdp_inet_exit(void)
 {

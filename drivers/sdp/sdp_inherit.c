@@ -13,7 +13,7 @@
 #include "compat.h"
 #include "sdp.h"
 
-/* Options that only TCP uses, if any */
+/* Options without effect on SDP; TCP may use them */
 static void sdp_inherit_stored(struct sock *sk, const struct sock *parent)
 {
 	/* SO_MAX_PACING_RATE */
@@ -101,7 +101,7 @@ void sdp_inherit_child(struct sock *sk, const struct sock *parent)
 	sdp_inherit_sock(sk, parent);
 	sdp_inherit_memcg(sk, parent);
 	sdp_sock_no_filter(sk);
-	/* sk_alloc() took those of the worker that handles the request */
+	/* owner, label and control group are not those of the worker that handles the request */
 	WRITE_ONCE(sk->sk_uid, sk_uid((struct sock *)parent));
 	security_sk_clone(parent, sk);
 	rdma_stack_sock_cgroup(sk, parent);

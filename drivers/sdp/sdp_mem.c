@@ -28,7 +28,10 @@ atomic_long_t sdp_mem_allocated;
 struct percpu_counter sdp_mem_sockets;
 unsigned long sdp_mem_pressure;
 long sdp_mem_limits[3] __read_mostly;
-/* __sk_mem_schedule() charges memory that exists already, so also beyond the limits */
+/*
+ * struct proto.sysctl_rmem: __sk_mem_schedule() charges memory that exists already, so also
+ * beyond the limits
+ */
 int sdp_mem_min = INT_MAX;
 DEFINE_PER_CPU(int, sdp_mem_fw_alloc);
 
@@ -76,7 +79,7 @@ static void sdp_mem_press(bool on)
 		WRITE_ONCE(sdp_mem_pressure, on);
 }
 
-/* Would this socket have no more than others if all had as much? */
+/* Would the limit hold if each socket had as much memory as this one? */
 static bool sdp_mem_fair(const struct sock *sk)
 {
 	s64 socks = percpu_counter_read_positive(&sdp_mem_sockets);
@@ -193,7 +196,7 @@ void sdp_mem_uncharge_tx(struct sock *sk, u32 size)
  *
  * Context: any.
  *
- * Return: whether the limit is exceeded; then that is counted.
+ * Return: whether the limit is reached; then that is counted.
  */
 bool sdp_mem_full(struct sock *sk)
 {

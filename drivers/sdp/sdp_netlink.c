@@ -26,7 +26,7 @@ enum { SDP_NL_STATES };
 
 static struct genl_family sdp_genl_family;
 
-/* A request has no attributes; any attribute is reported as unknown. */
+/* A request has no attributes; any attribute is refused. */
 static const struct nla_policy sdp_nl_stats_policy[SDP_MIB_PAD + 1] = {
 	[SDP_MIB_PAD]	= { .type = NLA_REJECT },
 };
@@ -161,7 +161,7 @@ static struct genl_family sdp_genl_family __ro_after_init = {
 };
 
 /**
- * sdp_netlink_init() - make the counters readable
+ * sdp_netlink_init() - register the family, with its counters and states
  *
  * Context: module init, after the pernet part is registered.
  * Return: 0 or a negative errno.

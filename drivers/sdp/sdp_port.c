@@ -27,8 +27,8 @@
  */
 #define SDP_BACKLOG_MIN	16
 #define SDP_BACKLOG_MAX	1024
-#define SDP_PORT_LOW		1024	/* the others need no privilege */
-#define SDP_PORT_BATCH		64	/* sockets of one that leave at a time */
+#define SDP_PORT_LOW		1024	/* from here on, ports need no privilege */
+#define SDP_PORT_BATCH		64	/* sockets of a port that leave at a time */
 
 /**
  * struct sdp_port - an address and port that sockets are bound to
@@ -548,8 +548,8 @@ int sdp_port_bind_id(struct rdma_cm_id *id, const struct sock *sk,
  *
  * Context: process.
  *
- * Return: 0; -ENODEV if there is no device on lo that takes the alias, see
- * rdma_stack_flip(); or an error of rdma_bind_addr().
+ * Return: 0; -ENODEV if the socket is bound to another interface, or if there is no device
+ * on lo that takes the alias, see rdma_stack_flip(); or an error of rdma_bind_addr().
  */
 int sdp_port_bind_lo(struct rdma_cm_id *id, const struct sock *sk,
 		     const union sdp_addr *addr, __be16 port)
@@ -745,8 +745,8 @@ static void sdp_port_join(struct sdp_port *port, struct sock *sk,
  * @addr: address, checked for conflicts; port 0 for any
  * @handler: for events of the cm_id, whose context is the port
  *
- * Conflicts are looked for once more: others bind at the same time. With any port the
- * caller does so afterwards.
+ * Conflicts are looked for once more: others bind at the same time. With port 0 the caller
+ * does so afterwards (sdp_port_free()).
  *
  * Return: 0 with the port in sdp->local, or a negative errno.
  */
@@ -875,7 +875,7 @@ bool sdp_port_gone(const struct sock *sk)
 
 /**
  * sdp_port_put - destroy a port that is no longer in use
- * @port: result of sdp_port_unbind()
+ * @port: result of sdp_port_unbind(), or NULL
  *
  * Context: process; waits for handlers. No socket lock held.
  */

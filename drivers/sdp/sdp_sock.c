@@ -245,7 +245,7 @@ static void sdp_sock_copy_local(struct sdp_sock *sdp, const struct sockaddr *sa)
 	WRITE_ONCE(sdp->inet.inet_num, ntohs(sdp->inet.inet_sport));
 }
 
-/* Set the own address. One change of the bucket if the port stays: a search finds it */
+/* Set the own address. If the port stays, a search of its bucket finds the socket at any time. */
 static void sdp_bound_move(struct sdp_sock *sdp, const struct sockaddr *sa)
 {
 	u16 port = ntohs(((const struct sockaddr_in *)sa)->sin_port);
@@ -606,7 +606,7 @@ const struct cred *sdp_sock_use_port(const struct sock *sk, __be16 port)
 }
 
 /**
- * sdp_sock_used_port - end that
+ * sdp_sock_used_port - restore the former credentials
  * @old: result of sdp_sock_use_port()
  */
 void sdp_sock_used_port(const struct cred *old)

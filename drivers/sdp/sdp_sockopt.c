@@ -4,14 +4,14 @@
  * errors that TCP has. The core handles SOL_SOCKET, except for filters of packets and
  * for three options that it refuses to unknown protocols. Calls the files that an
  * option belongs to (sdp_conn.c, sdp_port.c, sdp_info.c, sdp_rxmap.c, sdp_timer.c,
- * sdp_inherit.c, sdp_fallback.c), and the IP layer for options that it keeps in
- * inet_sock.
+ * sdp_inherit.c, sdp_fallback.c, zero copy), and the IP layer for options that it
+ * keeps in inet_sock.
  *
  * Options that would change how TCP behaves on the wire and have no meaning
  * here (thin streams, quick acknowledgments, ...) are checked, stored and
  * returned: a program that sets them must not fail. Options that would promise
  * something that we do not keep (TCP Fast Open connects, TCP_REPAIR, a
- * congestion control by name, TLS) are refused, as TCP does where it lacks it.
+ * congestion control by name, TLS) are refused, as TCP does where it lacks them.
  */
 #include <linux/inetdevice.h>
 #include <linux/tcp.h>
@@ -30,8 +30,9 @@
 #define SDP_CC_NAME		"sdp"	/* value of TCP_CONGESTION */
 #define SDP_MAX_LINGER2		(TCP_FIN_TIMEOUT_MAX / HZ)	/* seconds */
 
-/* A message may be larger than any segment, but programs take such a value for
- * nonsense: TCP knows none above what fits a datagram of IP
+/*
+ * A message may be larger than any segment, but programs do not expect such a value: TCP has
+ * none above what fits a datagram of IP
  */
 #define SDP_MSS_MAX	(IP_MAX_MTU - sizeof(struct iphdr) - \
 			 sizeof(struct tcphdr))
@@ -416,7 +417,7 @@ static int sdp_tcp_timing(const struct sock *sk, int optname)
 	}
 }
 
-/* Integer options. Return: 0, or -ENOPROTOOPT for unknown options. */
+/* Integer options. Return: 0, -ENOPROTOOPT for unknown ones, -EINVAL for two of TCP_REPAIR. */
 static int sdp_get_tcp_int(const struct sock *sk, int optname, int *val)
 {
 	const struct sdp_sock *sdp = sdp_sk(sk);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * SDP tunables: the files below /proc/sys/net/sdp, one set for each network
- * namespace, but for the limits of sdp_mem.c. Calls the sysctl core, and sdp_latency.c to be
- * turned on. struct sdp_net has
- * the values with their units, Documentation/sdp.rst their meaning.
+ * namespace, but for the limits of sdp_mem.c. Calls the sysctl core, and sdp_latency.c to
+ * turn the measurement on and off. struct sdp_net has the values with their units,
+ * Documentation/sdp.rst their meaning.
  *
  * Most values apply to sockets or connections that are made afterwards.
  * Documentation/sdp.rst names those that apply at once.

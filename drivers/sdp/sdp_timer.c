@@ -24,7 +24,10 @@ static unsigned long sdp_timer_left(const struct sock *sk)
 	return time_before(jiffies, deadline) ? deadline - jiffies : 0;
 }
 
-/* TCP_LINGER2 is for a peer that does not say that it has finished */
+/*
+ * Jiffies that an orphan may stay without progress. TCP_LINGER2 is for a peer that does not
+ * say that it has finished.
+ */
 static unsigned long sdp_timer_fin_time(const struct sock *sk)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(sk));
@@ -204,9 +207,9 @@ static bool sdp_timer_ka_behind(const struct sock *sk)
 }
 
 /*
- * The last messages may not have asked for a completion, if they are older than
- * keepalive is on, see sdp_verbs_watched(). Ask once: a message without a
- * completion still waits.
+ * The last messages may have asked for no completion, if they were sent before SO_KEEPALIVE
+ * was set, see sdp_verbs_watched(). Have one probe sent after them: while it is not complete,
+ * they wait as well.
  */
 static bool sdp_timer_ka_settles(struct sdp_conn *conn)
 {
@@ -323,7 +326,7 @@ void sdp_timer_work(struct work_struct *work)
 	unsigned long again;
 
 	/*
-	 * The socket may be owned for a long time (page fault), so try later.
+	 * The socket may be owned for a long time (memory, rdma_cm), so try later.
 	 * Only a hint: if it gets owned after this check, lock_sock() below
 	 * waits.
 	 */
