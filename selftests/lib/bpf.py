@@ -22,7 +22,7 @@ def insn(code, dst=0, src=0, off=0, imm=0):
 
 
 def load(kind, code, attach_type=0):
-    """A program of that type, for programs that look at that"""
+    """Load a program of type @kind for @attach_type; its descriptor"""
     text = ctypes.create_string_buffer(code)
     name = ctypes.create_string_buffer(b"GPL")
     return bpf(PROG_LOAD, struct.pack("<IIQQIIQII16sII", kind, len(code) // 8,
@@ -31,7 +31,7 @@ def load(kind, code, attach_type=0):
 
 
 class Attached:
-    """A program that a control group has as long as the "with" lasts"""
+    """A program that is attached to a control group while the "with" block runs"""
 
     def __init__(self, cgroup, prog, attach_type):
         self.cgroup = os.open(cgroup, os.O_RDONLY)

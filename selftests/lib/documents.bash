@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# The commands that manual pages and documents show.
+# The commands that manual pages and documents show, one a line.
 
 # shellcheck disable=SC2034 # for the tests
 MAN=/usr/share/man DOC=/usr/share/doc/sdp-tools
 
-# in_page FILE: those in the examples of a manual page
+# in_page FILE: commands in the examples of a manual page
 in_page() {
 	sed -n '/^\.Sh EXAMPLES/,/^\.Sh [^E]/p' "$1" |
 		sed -n 's/^\.Dl //p; /^\.Bd/,/^\.Ed/{/^\./!p}' | sed -E 's/^(server|client)\$ //'
 }
 
-# in_document FILE: those in the literal blocks of a document. A backslash at the end or
-# an open quotation continues a line.
+# in_document FILE: commands in the literal blocks of a document whose program is in the list
+# below. A backslash at the end or an open quotation continues a line.
 in_document() {
 	awk '/^[^ ]/ || /::$/ { on = /::$/ }
 		on && /^    [^ ]/ || line != "" {
@@ -36,6 +36,6 @@ each_is_listed() {
 
 	want=$(commands | sed -n 's/^[^\t]*\t//p' | sed 's/^timeout [0-9]* //' | sort -u)
 	have=$(shown | sort -u)
-	ktap_is "each command shown is in the list" "$(grep -vxFf <(echo "$want") <<<"$have")" ""
-	ktap_is "each command in the list is shown" "$(grep -vxFf <(echo "$have") <<<"$want")" ""
+	ktap_is "each command that the documents show is in the list of this test" "$(grep -vxFf <(echo "$want") <<<"$have")" ""
+	ktap_is "the documents show each command in the list of this test" "$(grep -vxFf <(echo "$have") <<<"$want")" ""
 }

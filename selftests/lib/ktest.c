@@ -27,7 +27,7 @@ static struct dentry *kt_dir;
 static int (*kt_test)(const char *test, const char *args);
 
 /**
- * kt_ok() - one check
+ * kt_ok() - record the result of a check
  * @ok: result
  * @fmt: what was checked
  *
@@ -95,9 +95,9 @@ static int kt_results_show(struct seq_file *m, void *v)
 DEFINE_SHOW_ATTRIBUTE(kt_results);
 
 /**
- * kt_init() - make the files of the module
- * @name: of their directory
- * @run: do a test; -EINVAL if there is none of that name
+ * kt_init() - make the debugfs files of the module
+ * @name: name of their directory
+ * @run: runs a test; -EINVAL if none has that name
  *
  * Return: 0 or -ENOMEM.
  */
@@ -125,7 +125,7 @@ void kt_exit(void)
 /* --------------------------------------------------------------- connections */
 
 /**
- * kt_step_end() - a callback tells how a step ended
+ * kt_step_end() - report from a callback how a step ended
  * @s: step
  * @err: 0 or a negative errno
  */
@@ -138,9 +138,9 @@ void kt_step_end(struct kt_step *s, int err)
 /**
  * kt_step_wait() - wait for the end of a step
  * @s: step
- * @err: how it began; there is nothing to wait for if not 0
+ * @err: result of the call that began it; if not 0 it is returned at once
  *
- * Return: 0 or a negative errno.
+ * Return: 0, -ETIMEDOUT after KT_WAIT, or another negative errno.
  */
 int kt_step_wait(struct kt_step *s, int err)
 {
@@ -154,7 +154,7 @@ int kt_step_wait(struct kt_step *s, int err)
 /**
  * kt_parse_addr() - "ADDR PORT [NUMBER]", the arguments of tests
  * @args: text
- * @addr: address
+ * @addr: IPv4 address and port
  * @number: unchanged if the text has none
  *
  * Return: 0 or -EINVAL.
@@ -206,7 +206,7 @@ struct rdma_cm_id *kt_listen(const char *args, rdma_cm_event_handler handler)
  * kt_resolve() - first half of connecting: find device and route
  * @id: the new id; unchanged if none was created. The caller destroys it, also after
  *	an error
- * @peer: where to
+ * @peer: address to connect to
  * @handler: calls kt_step_end() for ADDR_RESOLVED, ROUTE_RESOLVED, and errors
  * @context: of @handler
  * @step: step that @handler ends

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Test modules, to be sourced after lib.sh: runs tests in the kernel, and makes each of
+# For test modules, to be sourced after lib.sh: run tests in the kernel, and make each of
 # their checks a result of the script. ktest.h has the module's side.
 
 # Not /sys/kernel/debug: "ip netns exec" mounts another /sys without debugfs
 KT_DBG=/run/ktest-debugfs
 
-# kt_load MODULE...: the first one has the tests, in $KT from here on; all are removed at
-# the end of the script
+# kt_load MODULE...: load the first one, which has the tests; its debugfs directory is left
+# in $KT. All of them are removed at the end of the script.
 kt_load() {
 	modprobe "$1" || return
 	KT=$KT_DBG/$1

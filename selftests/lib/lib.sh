@@ -113,8 +113,8 @@ ktap_is() {
 	fi
 }
 
-# ktap_include FILE [PREFIX]: the TAP lines of a program as lines of this test, which
-# fails if the program did not come to its plan at the end
+# ktap_include FILE [PREFIX]: the TAP lines of a program become lines of this test. The
+# programs print their plan at the end: without a plan the test fails.
 ktap_include() {
 	local line last="" plan="" before=${2:+$2: }
 
@@ -135,7 +135,7 @@ ktap_include() {
 	[ -n "$plan" ] || ktap_fail "${before}the program ended early" "$last"
 }
 
-# ktap_skip_all REASON: nothing of this test can run here; ends the test
+# ktap_skip_all REASON: end the test, none of which can run here
 ktap_skip_all() {
 	echo "TAP version 13"
 	echo "1..0 # SKIP $1"
@@ -254,7 +254,8 @@ kill_tree() {
 	KILLED+=("$1")
 }
 
-# is_gone PID: the process has ended, or its threads are zombies. Its files are closed
+# is_gone PID: the process has ended, or all of its threads are zombies; in both cases its
+# files are closed
 is_gone() {
 	local task stat
 
@@ -320,8 +321,8 @@ said() {
 exec {LIB_NAP}<> <(:)
 nap() { read -rt "$1" -u "$LIB_NAP" || :; }
 
-# wait_for SECONDS COMMAND...: until the command succeeds; the seconds are those of
-# an idle machine, a busy one gets PATIENCE times as many
+# wait_for SECONDS COMMAND...: wait until the command succeeds. The limit is PATIENCE (4)
+# times SECONDS, which are enough on an idle machine.
 wait_for() {
 	local end=$((SECONDS + $1 * ${PATIENCE:-4}))
 	shift
@@ -353,14 +354,15 @@ port_listening() {
 	if [ -n "$("in_$ns" ss -Hltn "sport = :$port or sport = :$mapped" 2>/dev/null)" ]; then
 		return 0
 	fi
-	# a cm_id says LISTEN before its device does: for iWARP TCP has to tell
+	# A cm_id is in state LISTEN before its device listens. For iWARP the TCP listener shows
+	# that the device does.
 	[ "$NET_MODE" = one ] &&
 		rdma resource show cm_id 2>/dev/null |
 		grep -Eq "state LISTEN.*src-addr [^ ]*:($port|$mapped)( |\$)"
 }
 
-# no_sockets, no_queue_pairs: no SDP socket, no queue pair is left. A list that fails is no
-# empty one
+# no_sockets, no_queue_pairs: no SDP socket, no queue pair is left. no_sockets fails if
+# sdpstat does; no_queue_pairs takes the output of an rdma that fails for an empty list.
 no_sockets() {
 	local all
 
@@ -408,7 +410,7 @@ packages_up() {
 	mount -t 9p -o ro,trans=virtio,version=9p2000.L,msize=262144,cache=loose \
 		packages $root || ktap_skip_all "the host shares no packages"
 	defer umount $root
-	# names that are built into them; some lead to nothing
+	# paths that are compiled into the programs; some of the links are dangling
 	for dir in "$root"/etc/* "$root"/usr/share/*; do
 		[ -e "${dir#"$root"}" ] || ln -sf "$dir" "${dir#"$root"}"
 	done
@@ -416,7 +418,9 @@ packages_up() {
 	export LD_LIBRARY_PATH=$root/usr/lib/$arch:$root/lib/$arch TZ=GMT
 }
 
-# hold FUNCTION COMM [PARAMETER...]: see test_hold.c; until hold_end or the test's end
+# hold FUNCTION COMM [PARAMETER...]: load test_hold, see test_hold.c, until hold_end or the
+# end of the test. Returns 1 on a kernel without probes, and ends the test with a failure if
+# the kernel has no such function.
 hold() {
 	if modprobe test_hold symbol="$1" comm="$2" "${@:3}"; then
 		defer hold_end
@@ -445,7 +449,7 @@ is_held() { [ "$(hold_hits)" -gt 0 ]; }
 # ------------------------------------------------------------------ topology
 
 # NET_MODE: empty, "two" (namespaces a and b), "one" (both ends in the initial
-# namespace, for rxe, which knows no other) or "star" (see star_up)
+# namespace, the only one that rxe supports) or "star" (see star_up)
 NET_MODE=
 NET_MTU=${NET_MTU:-1500}
 # Kind of va and vb: veth or hnic
@@ -483,7 +487,7 @@ ping_all() {
 	[ "$rc" -eq 0 ] && [ "$seen" -eq "$n" ]
 }
 
-# sdp_echoes ADDRESS PORT: a client of sdp-echo in a gets right echoes, for a second
+# sdp_echoes ADDRESS PORT: for a second, a client of sdp-echo in a gets back what it sends
 sdp_echoes() {
 	local client
 
@@ -639,7 +643,7 @@ net_down() {
 }
 
 # dev_up KIND_A KIND_B: RDMA links rda (a, on va) and rdb (b, on vb); a kind is
-# hybrid, siw or rxe.  rxe needs both, and moves to the one-namespace topology.
+# hybrid, siw or rxe.  If one is rxe, both must be; the topology has one namespace then.
 dev_up() {
 	local m
 	for m in ib_uverbs rdma_ucm; do

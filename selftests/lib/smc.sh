@@ -3,11 +3,11 @@
 #
 # SMC-R over rxe (sourced after lib.sh)
 
-# Version 2, the one over RoCEv2, wants an ID in common at both ends
+# Version 2, the one over RoCEv2, needs the same ID at both ends
 SMC_EID=SELFTESTS
 
-# smc_up: SMC may use the devices of rxe, which are there; rxe does not tell it which of
-# them is whose
+# smc_up: let SMC use the rxe devices, which exist. rxe does not report the network device
+# of each, so the two are assigned here.
 smc_up() {
 	modprobe -q -a smc smc_diag && python3 "$LIB_DIR/smc_net.py" eid $SMC_EID &&
 		python3 "$LIB_DIR/smc_net.py" pnet PNETA va rda &&

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """smc_net.py eid ID | pnet NAME NETDEV IBDEV: settings of SMC-R, without smc-tools.
 
-eid: an enterprise ID. SMC-R version 2, the one over RoCEv2, wants one in common at both
+eid: add an enterprise ID. SMC-R version 2, the one over RoCEv2, needs the same ID at both
 ends. pnet: connections through NETDEV are to use port 1 of IBDEV.
 """
 import socket

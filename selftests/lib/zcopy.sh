@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034 # variables are for scripts that source this
 #
-# For tests of zero copy between sdp-zcopy, or another PROGRAM, here and there: to
-# be sourced after lib.sh, with SERVER, PORT and PIPELINED.
+# For tests of zero copy with sdp-zcopy, or another PROGRAM, at both ends: to be
+# sourced after lib.sh, with SERVER, PORT and PIPELINED.
 
 PROGRAM=${PROGRAM:-sdp-zcopy}
 
-PATIENT=8000000	# us, for a reader that takes its time on a busy machine
+PATIENT=8000000	# us, for a reader that is slow on a busy machine
 HASTY=1000
 
 set_a() { in_a sysctl -q -w "$@"; }
 set_both() { in_a sysctl -q -w "$@" && in_b sysctl -q -w "$@"; }
 
-# look: read all counters, as lines "a_COUNTER value"; those of the last call are kept
+# look: read all counters, as lines "a_COUNTER value"; the values of the call before are kept
 look() {
 	mv -f /tmp/zcopy.after /tmp/zcopy.before 2>/dev/null
 	{ in_a sdpstat -s -z | sed 's/^/a_/'; in_b sdpstat -s -z | sed 's/^/b_/'; } > /tmp/zcopy.after
@@ -33,8 +33,8 @@ serve() {
 	look
 }
 
-# zc DESCRIPTION EXPRESSION OPTION...: the program succeeds, and the expression, of the
-# increases of the counters, is not 0
+# zc DESCRIPTION EXPRESSION OPTION...: the program succeeds, and the arithmetic expression,
+# whose variables are the increases of the counters, is not 0
 zc() {
 	local desc=$1 want=$2 out rc
 
@@ -59,13 +59,13 @@ both_directions() {
 	wait_for 30 said listening
 	for what in "$@"; do
 		# shellcheck disable=SC2086 # options
-		ktap_check "both directions: $what" in_a sdp-run xfer -h "$SERVER" -p 7700 -t 60 \
+		ktap_check "data arrives in both directions: xfer -m $what" in_a sdp-run xfer -h "$SERVER" -p 7700 -t 60 \
 			-m $what -w 131072 -R 131072
 	done
 	stop_bg "$BG_PID"
 }
 
-# Expressions for zc: only a part was copied; all was copied
+# Expressions for zc: a part was advertised, and a part copied; all was copied
 SOME="a_tx_srcavail > 0 && a_tx_bytes == b_rx_bytes && a_tx_copy_bytes > 64"
 COPIED="a_tx_zcopy_bytes == 0 && b_rx_zcopy_bytes == 0"
 
