@@ -3,14 +3,15 @@
 # vm: timeout=5000 long
 #
 # Filter streams: the same image over each transport, flow control and profile, with each
-# number of copies, policy and block size; the microscope and the iso-surface over each
-# transport.
+# number of copies, policy and block size; nodes that are killed; the microscope and the
+# iso-surface over each transport.
 
 # shellcheck source=selftests/examples/filters.bash
 . "$(dirname "$0")/filters.bash"
 need_research
 
-# each TRANSPORT TEXT [COPIES]
+# each TRANSPORT TEXT [COPIES]: the image with each policy and block size; TEXT names the
+# settings in the titles
 each() {
 	local copies policy block
 
@@ -27,7 +28,7 @@ filters_up
 for transport in tcp sdp-run verbs; do
 	each $transport "as set by default"
 done
-# the sixth connection of a node is too much for librdmacm, see the README
+# librdmacm fails at the sixth connection of a node, see the README
 each rsocket "as set by default" "1 2"
 for profile in host assisted offload-contig offload-sg hybrid; do
 	for fc in credit rdma vwin; do

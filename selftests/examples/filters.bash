@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Filter streams between four hosts at a bridge (sourced): the synthetic server.
+# Filter streams between four hosts at a bridge (sourced): the synthetic server, the
+# microscope and the iso-surface of examples/filters.
 
 # shellcheck disable=SC2034 # the library reads it
 NET_LINK=hnic
@@ -52,7 +53,7 @@ set_all() {
 	done
 }
 
-# fs TRANSPORT [OPTION...]: run the plan; TRANSPORT sdp-run is plain under sdp-run
+# fs TRANSPORT [OPTION...]: run the plan; TRANSPORT sdp-run is "plain" under sdp-run
 fs() {
 	local transport=$1 options=()
 
@@ -76,7 +77,7 @@ sdp_sent() {
 	done | awk '$1 == "tx_bytes" { n += $2 } END { printf "%.0f\n", n }'
 }
 
-# nodes_of COPIES: where so many copies are
+# nodes_of COPIES: the nodes that have so many copies of a filter
 nodes_of() {
 	case $1 in
 	1) echo n2 ;;
@@ -85,8 +86,8 @@ nodes_of() {
 	esac
 }
 
-# same TRANSPORT COPIES POLICY BLOCK TEXT: the image is that of $WANTED, and travelled
-# over SDP unless the transport is another
+# same TRANSPORT COPIES POLICY BLOCK TEXT: the hash of the image is $WANTED, and the bytes
+# went over SDP if the transport is sdp or sdp-run, else not
 same() {
 	local what="$1, $5, $2 copies, $3, blocks of $4" before after got
 
@@ -104,7 +105,7 @@ same() {
 	elif [[ $1 != sdp* ]] && [ $((after - before)) -ne 0 ]; then
 		ktap_fail "$what: bytes are on SDP" "$((after - before))"
 	else
-		ktap_ok "$what"
+		ktap_ok "$what: the same image, over the right transport"
 	fi
 }
 
@@ -118,7 +119,7 @@ no_sdp_left() {
 
 no_qp_left() { ! rdma res show qp | grep -q 'type RC'; }
 
-# killed TRANSPORT NODE: while it works
+# killed TRANSPORT NODE: the node is killed while it works
 killed() {
 	local left=no_sdp_left
 
@@ -131,9 +132,9 @@ killed() {
 	kill -9 "$(awk -v n="$2" '$1 == n { print $2 }' /tmp/pids)"
 	wait $run
 	rc=$?
-	ktap_is "$1, node $2 is killed: the others end with status 3 and its name" \
+	ktap_is "$1, node $2 is killed: fs-run ends with status 3 and names that node alone" \
 		"$rc $(grep -c "^fs-run: node $2 is gone$" $SAID) $(grep -c 'is gone' $SAID)" "3 1 1"
-	ktap_check "$1, node $2 is killed: nothing is left" wait_for 10 $left
+	ktap_check "$1, node $2 is killed: no connection is left" wait_for 10 $left
 }
 
 # scope_plan: the microscope, three pictures

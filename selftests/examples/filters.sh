@@ -10,7 +10,7 @@
 . "$(dirname "$0")/filters.bash"
 need_research
 
-# shares: buffers that the copies of the stage got
+# shares: how many buffers each copy of the stage got
 shares() {
 	jq -r 'select(.type == "copy" and .filter == "source") | .out[0].buffers | @tsv' $LINES
 }
@@ -25,7 +25,7 @@ scheduling() {
 	# steps of 160 ms, more on a debug kernel, so that the emulator does not decide
 	fs sdp "${some[@]}" -d POLICY=dd -d WINDOW=1 -d NS="$(scaled 40000 120000)" || cat $SAID
 	read -r a b c <<<"$(shares)"
-	ktap_check "demand driven: the slow node gets at most 0.35 of the others ($a, $b, $c)" \
+	ktap_check "demand driven: the slow node gets at most 35 % of the mean of the others ($a, $b, $c)" \
 		test "$c" -gt 0 -a $((c * 200)) -le $((35 * (a + b)))
 }
 

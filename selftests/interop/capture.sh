@@ -40,14 +40,14 @@ devices() {
 		echo "$4" > $dev/markers
 		echo "${5:-512}" > $dev/marker_interval
 	done
-	# what is on the wire, not what the stack hands down in one piece
+	# capture the packets of the wire, not what the stack passes on in one piece
 	for dev in "a va" "b vb"; do
 		ip netns exec "${dev% *}" ethtool -K "${dev#* }" \
 			tso off gso off gro off >/dev/null 2>&1
 	done
 }
 
-# capture NAME CLIENT-KIND SERVER-KIND MARKERS [INTERVAL]: SDP both ways
+# capture NAME CLIENT-KIND SERVER-KIND MARKERS [INTERVAL]: SDP in both directions
 capture() {
 	devices "$@" || return
 	dump_start "$1"
@@ -59,7 +59,7 @@ capture() {
 	net_down
 }
 
-# messages NAME MARKERS [INTERVAL]: one at a time, each a segment of its own
+# messages NAME MARKERS [INTERVAL]: one at a time, each in a segment of its own
 messages() {
 	devices "$1" hybrid hybrid "$2" "${3-}" || return
 	dump_start "$1"
@@ -70,8 +70,9 @@ messages() {
 	net_down
 }
 
-# nic_made NAME PROFILE: the NIC of a finishes what a sends, the host of b what b does;
-# b captures, before it puts packets together: there all of it is final
+# nic_made NAME PROFILE: the NIC of a completes what a sends, as the profile says, the host
+# of b what b sends. b captures: there the NIC of a has completed the packets, and GRO has not
+# merged them yet.
 nic_made() {
 	local n
 
@@ -95,8 +96,8 @@ nic_made() {
 	ktap_check "$1: the NIC has computed CRCs of $n bytes" test "$n" -gt 300000
 }
 
-# aligned NAME MTU...: Writes over hnic, which cuts what TCP gives it in one piece,
-# captured where they arrive; the MTU changes from one to the next
+# aligned NAME MTU...: RDMA Writes over hnic, which cuts what TCP gives it in one piece,
+# captured where they arrive; one for each MTU
 aligned() {
 	local mtu name=$1
 
@@ -119,9 +120,9 @@ segments() {
 		return
 	fi
 	in_b ethtool -K vb gro off
-	# no faster than tcpdump is
+	# a rate at which tcpdump captures all
 	in_a sh -c "echo 20 >/sys/class/net/va/hnic/rate"
-	ktap_check "segmentation by the NIC keeps FPDUs aligned" \
+	ktap_check "segmentation by the NIC (TSO) is on" \
 		sh -c "ip netns exec a ethtool -k va | grep 'tcp-seg.*: on'"
 	kt_tell b listen 10.0.0.2 7800
 	aligned aligned 1500

@@ -3,11 +3,11 @@
 #
 # Captures (sourced after lib.sh).
 
-# dump_start NAME [a|b], dump_stop
+# dump_start NAME [a|b], dump_stop: capture TCP packets in that namespace (a)
 dump_start() {
 	local ns=${2:-a}
 
-	# its buffer has places for packets of the length given
+	# the buffer (-B, KiB) has places for packets of the length of -s
 	start_bg "$ns" tcpdump -i "v$ns" -s 2048 -B 32768 -U --immediate-mode -Z root -w \
 		"$OUT/$1.pcap" tcp
 	DUMP=$BG_PID

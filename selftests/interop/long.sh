@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=5400 long
 #
-# The large checksummed transfer between each pair of devices.
+# The large checksummed transfer between hybrid devices, hybrid and siw, siw devices, and
+# rxe devices.
 
 XFER_MB=${XFER_MB:-1024}
 # shellcheck source=selftests/interop/matrix.bash

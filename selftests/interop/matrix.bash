@@ -8,7 +8,7 @@
 #	XFER_MB		size of the checksummed transfer (64; under a debug
 #			kernel 8)
 #
-# Each cell is one TAP line, and also fails if the bytes did not go over SDP.
+# Each cell is one TAP line: the program succeeds, and its bytes go over SDP.
 
 # shellcheck source=/dev/null
 . "$(dirname "${BASH_SOURCE[0]}")/../lib/lib.sh"
@@ -18,7 +18,7 @@ SERVER=10.0.0.2
 XFER_MB=${XFER_MB:-$(scaled 64 8)}
 LIMIT=$(scaled 240 400)		# seconds for one program
 
-# counter NAME: of the client's namespace
+# counter NAME: counter of the client's namespace, 0 if there is none
 counter() {
 	in_a sdpstat -s -z | awk -v name="$1" '
 		$1 == name { print $2; ok = 1 }
@@ -49,7 +49,7 @@ serve() {
 # cell NAME MIN-BYTES PATTERN COMMAND...: the program in a, over SDP, ends with
 # 0, prints PATTERN (extended, may be empty) and moves MIN-BYTES over SDP
 cell() {
-	local name="$PAIR $1" min=$2 pattern=$3 before moved rc
+	local name="$PAIR $1: succeeds over SDP" min=$2 pattern=$3 before moved rc
 
 	shift 3
 	before=$(sdp_bytes)
@@ -139,16 +139,16 @@ cells_xfer6() {
 	SERVER=$keep
 }
 
-# no socket, no RDMA object is left behind
+# no socket, no queue pair is left behind
 cell_clean() {
 	local left
 
 	nothing_left() { no_sockets && no_queue_pairs; }
 	if wait_for "$(scaled 30 90)" nothing_left; then
-		ktap_ok "$PAIR nothing is left behind"
+		ktap_ok "$PAIR: no socket and no queue pair is left behind"
 	else
 		left=$(in_a sdpstat -a; in_b sdpstat -a; rdma resource show qp)
-		ktap_fail "$PAIR nothing is left behind" "$left"
+		ktap_fail "$PAIR: no socket and no queue pair is left behind" "$left"
 	fi
 }
 

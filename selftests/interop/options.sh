@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=300
 #
-# SDP over hybrid devices with every setting of theirs, over both kinds of link of
-# SDP, with other MTUs: each combination moves data both ways, compared byte by
-# byte.
+# SDP over hybrid devices with the settings of markers, marker interval and CRC, over both
+# kinds of link of SDP, with several MTUs: each combination moves data both ways, compared
+# byte by byte. Messages between hybrid and siw with each setting of markers.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -18,13 +18,13 @@ set_option() {
 	echo "$3" > "/sys/class/infiniband/$1/hybrid/$2"
 }
 
-# transfer NAME: over each kind of link that there is
+# transfer NAME: transfers over each kind of link that there is
 transfer() {
 	local link
 
 	for link in "${LINKS[@]}"; do
 		[ "$link" = any ] || in_both sysctl -qw net.sdp.shared_link="$link"
-		ktap_check "$1, shared link $link" in_a sdp-run xfer \
+		ktap_check "$1, shared link $link: all data arrives unchanged" in_a sdp-run xfer \
 			-h $SERVER -p 5010 -n "$SIZE" -d "$SIZE" -w 0 -R 0 \
 			-o eof -t 60
 	done
@@ -39,7 +39,7 @@ with_markers() {
 	transfer "MTU $NET_MTU, markers $1 at the client, $2 at the server"
 }
 
-# with_interval INTERVAL: the client's counts
+# with_interval INTERVAL: set it at the client, whose interval decides
 with_interval() {
 	set_option rda marker_interval "$1"
 	set_option rda markers auto
@@ -56,12 +56,12 @@ with_crc() {
 	before=$(crc_bytes)
 	set_option rda crc 0
 	transfer "MTU $NET_MTU, one side wants no CRC"
-	ktap_is "MTU $NET_MTU, one side's request is enough: counters that stood still" \
+	ktap_is "MTU $NET_MTU, one side's request for CRC is enough: each counter of CRC bytes rises" \
 		"$(paste <(echo "$before") <(crc_bytes) | awk '$1 == $2' | wc -l)" 0
 	set_option rdb crc 0
 	before=$(crc_bytes)
 	transfer "MTU $NET_MTU, no side wants CRC"
-	ktap_is "MTU $NET_MTU, without a request there is none" "$(crc_bytes)" "$before"
+	ktap_is "MTU $NET_MTU, no side wants CRC: no counter of CRC bytes rises" "$(crc_bytes)" "$before"
 }
 
 # run_mtu [full]: "full" for all combinations, else those that differ most
@@ -90,16 +90,17 @@ run_mtu() {
 	net_down
 }
 
-# messages NAME yes|no: verbs of a at the target in b
+# messages NAME yes|no: does a verbs client in a exchange messages with the target in b?
 messages() {
 	if in_a timeout 60 hyb-target -c -n 10 -h $SERVER -p 7900 >/dev/null; then
-		ktap_is "$1" yes "$2"
+		ktap_is "$1: messages pass: $2" yes "$2"
 	else
-		ktap_is "$1" no "$2"
+		ktap_is "$1: messages pass: $2" no "$2"
 	fi
 }
 
-# siw has no markers: auto is well with it, on is refused, by either side
+# run_siw CLIENT SERVER DEVICE: siw has no markers. With "auto" the hybrid DEVICE connects to
+# it, with "on" it rejects the connection, at either side.
 run_siw() {
 	dev_up "$1" "$2" || ktap_fail "devices $1 and $2"
 	start_bg b hyb-target -h $SERVER -p 7900
@@ -114,7 +115,7 @@ run_siw() {
 }
 
 run_siw hybrid siw rda
-ktap_check "the kernel's log has the reason" \
+ktap_check "the kernel's log says that markers are on" \
 	sh -c "dmesg | grep -q 'rejects a connection for which markers are on'"
 run_siw siw hybrid rdb
 NET_MTU=1500

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=200
 #
-# A router on the way takes less all of a sudden, in the middle of a Write, and says so
-# by ICMP. Data that TCP already has is cut once more; the FPDUs after it fill the new
-# segments. path.host decodes on the host what has been captured.
+# The path MTU shrinks in the middle of a Write, and a router reports it by ICMP. TCP
+# segments the data that it already has again; the FPDUs after it fill the new segments.
+# path.host decodes the capture on the host.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -15,7 +15,7 @@ PLAIN_PORTS=1
 . "$(dirname "$0")/dump.bash"
 need tcpdump ethtool ss
 
-# routed: a router between a and b, whose NIC cuts what is to leave for b
+# routed: a router between a and b, whose NIC segments what leaves for b
 routed() {
 	local ns
 
@@ -44,7 +44,7 @@ came() { [ "$(in_b cat /sys/class/net/vb/statistics/rx_bytes)" -gt "$1" ]; }
 routed || ktap_skip_all "no hybrid devices"
 kt_load ulp_load || ktap_skip_all "no test module"
 in_b ethtool -K vb gro off
-# slow enough for the path to change in the middle, later no faster than tcpdump is
+# slow enough for the path to change in the middle; later a rate at which tcpdump captures all
 rate() { in-ns r sh -c "echo $1 >/sys/class/net/rb/hnic/rate"; }
 rate 2
 kt_tell b listen 10.0.2.2 7800
@@ -56,10 +56,10 @@ ktap_check "segments have 1448 bytes at first" mss_is 1448
 	ip -n r link set rb mtu 1300
 	rate 20
 } &
-kt_do a "the path takes less now" write 65536 16
+kt_do a "the path MTU shrinks meanwhile" write 65536 16
 wait $!
 ktap_check "the path MTU is learned from ICMP" wait_for 20 mss_is 1248
-kt_do a "afterwards" write 65536 64
+kt_do a "after the path MTU has shrunk" write 65536 64
 kt_tell a close
 dump_stop
 ktap_done

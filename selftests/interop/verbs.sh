@@ -12,8 +12,8 @@ need ibv_devinfo rping rstream ib_send_bw ib_write_bw ib_read_bw
 SERVER=10.0.0.2
 LIMIT=$(scaled 60 300)
 
-# The server's own device listens. A wildcard listener has siw open a socket in
-# this namespace for the device of the other one, too, and that may come first.
+# device_listens: the server's own device listens. For a wildcard listener siw opens a
+# socket in this namespace for the device of the other one, too, which may come first.
 device_listens() {
 	in_b ss -Hltn "sport = :$PORT" | grep -Eq '%vb:|10\.0\.0\.2:'
 }
@@ -38,14 +38,14 @@ attempt() {
 	[ $RC -eq 0 ] && [ $SERVER_RC -eq 0 ]
 }
 
-# pair NAME SERVER-COMMAND -- CLIENT-COMMAND: both must end with 0
+# pair NAME SERVER-COMMAND -- CLIENT-COMMAND: both must end with status 0
 pair() {
-	local name="$PAIR $1"
+	local name="$PAIR $1: client and server succeed"
 
 	shift
 	# siw sets its callback for the first FPDU after it has sent the Reply, and
-	# misses an FPDU that is quicker; the connection then hangs or breaks. Over
-	# siw a second failure counts.
+	# misses an FPDU that arrives earlier; the connection then hangs or breaks. Over
+	# siw only a second failure counts.
 	if ! attempt "$@" && [[ $PAIR == *siw* ]]; then
 		ktap_diag "$name: tried again, client rc=$RC" \
 			"$(tail -n 3 "$LOG.client")"
@@ -60,7 +60,7 @@ pair() {
 	fi
 }
 
-# all_back NAME N: of the rping before, whose exit status does not say so
+# all_back NAME N: all answers of the rping before came, which its exit status does not show
 all_back() {
 	ktap_is "$PAIR $1: all data came back" "$(grep -ac '^ping data: ' "$LOG.client")" "$2"
 }
@@ -103,9 +103,9 @@ cells() {
 	PORT=7471
 	pair "rstream" rstream -p $PORT -b $SERVER -C "$n" -I 20 -S 4096 -- \
 		rstream -p $PORT -s $SERVER -C "$n" -I 20 -S 4096
-	# A program that sends nothing but the ready-to-receive message at first
-	# can wait for ever for siw, which may overlook it, and siw 6.1 stops the
-	# kernel (BUG in iwcm.c) when the client gives up then. Revision 1 has no
+	# A program whose first message is the ready-to-receive message can wait
+	# for ever for siw, which may overlook it, and siw 6.1 stops the kernel
+	# (BUG in iwcm.c) when the client then gives up. MPA revision 1 has no
 	# such message; SDP and the captures use revision 2 with siw.
 	[ "$PAIR" != hybrid-siw ] ||
 		echo 1 > /sys/class/infiniband/rda/hybrid/mpa_rev
@@ -129,8 +129,8 @@ long_fpdus() {
 	perftest ib_read_bw -n 20 -s 1048576
 	perftest ib_send_bw -n 20 -s 1048576
 	echo 0 >$LONG/enable
-	ktap_check "$PAIR, MTU 65535: long FPDUs came" grep -q hyb_fpdu_rx "$TRACING/trace"
-	ktap_is "$PAIR, MTU 65535: FPDUs of a wrong length" \
+	ktap_check "$PAIR, MTU 65535: FPDUs with more payload than RFC 5044 allows came" grep -q hyb_fpdu_rx "$TRACING/trace"
+	ktap_is "$PAIR, MTU 65535: no FPDU is counted as one of a wrong length" \
 		"$(cat /sys/class/infiniband/rdb/ports/1/hw_counters/err_length)" 0
 	net_down
 	NET_MTU=1500
