@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 //
 // SparkJob RECORDS SIZE: a job of Apache Spark, submitted to a cluster that spark.master
-// names. Each of four partitions has so many records of so many bytes, which are sorted,
-// grouped, and read beside a broadcast; an error of a task comes back. Prints results.
+// names. Each of four partitions has so many records of so many bytes, which are sorted
+// and grouped; then a broadcast is read, and an error of a task comes back. Prints results.
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;

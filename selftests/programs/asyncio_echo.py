@@ -4,8 +4,8 @@
 # asyncio_echo.py client ADDR PORT MB [CERT]
 #
 # Streams of asyncio: several connections at once, each sends pieces of random
-# length and compares what comes back; then half close, then a connection whose
-# peer is gone.
+# length, half closes (not over TLS) and compares what comes back; then a
+# connection to a port without a listener.
 import asyncio
 import random
 import ssl

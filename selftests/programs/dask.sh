@@ -17,7 +17,7 @@ MB=$(scaled 6 1)
 
 job() { in_n "$1" timeout -k 5 1500 "${@:2}"; }
 
-# session VIA...: what the client says
+# session VIA...: run scheduler, workers and client under VIA; the output of the client
 session() {
 	local pids=() i
 

@@ -5,8 +5,8 @@
 # dask_job.py client ADDR PORT WORKERS MB
 #
 # Dask distributed on several hosts: blocks of a table are made on all workers, sent to
-# all others, sorted there and summed up, as a shuffle of a large job does it. The client
-# prints what came out.
+# all others, sorted and hashed there, as a shuffle of a large job does it. The client
+# prints the results.
 import asyncio
 import hashlib
 import random

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: long timeout=400
 #
-# The rules that libsdp.conf(5) shows, as they stand there, for servers with what Debian's
-# configuration of each has for the network: a client that takes SDP alone and one of TCP
-# get the same answer. Programs that no rule names remain TCP's.
+# The rules that libsdp.conf(5) shows, unchanged, for servers with the network settings of
+# Debian's configuration: a client that takes SDP alone and one of TCP get the same answer.
+# Programs that no rule names stay with TCP.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -19,13 +19,13 @@ chmod 755 "$T"
 CONF=$T/libsdp.conf
 LIMIT=$(scaled 60 400)
 
-# example N: rules of the Nth example of the page
+# example N: use the rules of the Nth example of the page
 example() {
 	sed -n '/^\.Sh EXAMPLES/,/^\.Sh D/p' $MAN/man5/libsdp.conf.5 |
 		awk -v n="$1" '/^\.Bd/ { on = ++i == n; next } /^\.Ed/ { on = 0 } on' >"$CONF"
 }
 
-# serve PORT COMMAND...: in b, by the rules
+# serve PORT COMMAND...: start a server in b, under these rules
 serve() {
 	local port=$1
 
@@ -35,14 +35,14 @@ serve() {
 		ktap_fail "$1 listens on $port" "$(cat "$BG_LOG")"
 }
 
-# answers NAME a|b ANSWER COMMAND...: over SDP alone, and over TCP
+# answers NAME a|b ANSWER COMMAND...: the command prints ANSWER over SDP alone, and over TCP
 answers() {
 	local name=$1 ns=$2 answer=$3
 
 	shift 3
-	ktap_is "$name: a client that takes SDP alone" \
+	ktap_is "$name: a client that takes SDP alone gets the right answer" \
 		"$("in_$ns" timeout "$LIMIT" sdp-run -o "$@" 2>&1 </dev/null | tr -d '\r')" "$answer"
-	ktap_is "$name: a client of TCP" \
+	ktap_is "$name: a client of TCP gets the right answer" \
 		"$("in_$ns" timeout "$LIMIT" "$@" 2>&1 </dev/null | tr -d '\r')" "$answer"
 }
 
@@ -51,7 +51,7 @@ test_network() {
 	serve 6379 redis-server --save '' --dir "$T" --bind 10.0.0.2 127.0.0.1 -::1 \
 		--protected-mode no
 	answers "Redis of the first example" a PONG redis-cli -h 10.0.0.2 ping
-	ktap_is "the client of the first example has SDP in that network" \
+	ktap_is "the first example gives its client SDP and TCP in that network" \
 		"$(sdp-run -c "$CONF" -w client redis-cli 10.0.0.2:6379)" "both $CONF:3"
 	stop_bg "$BG_PID"
 }
@@ -63,7 +63,7 @@ test_redis() {
 	stop_bg "$BG_PID"
 }
 
-# nginx goes on, for haproxy
+# nginx is left running, for haproxy
 test_nginx() {
 	mkdir "$T/www"
 	echo page >"$T/www/index.html"
@@ -120,7 +120,7 @@ test_haproxy() {
 }
 
 test_ssh() {
-	# a user for the process that knows no secrets
+	# the user of sshd's unprivileged process
 	cp /etc/passwd "$T/passwd"
 	grep -q '^sshd:' "$T/passwd" ||
 		echo 'sshd:x:99:65534::/run/sshd:/bin/false' >>"$T/passwd"
@@ -162,7 +162,7 @@ test_postgres() {
 # A program without a rule
 test_other() {
 	serve 8000 /usr/bin/python3 -m http.server -b 10.0.0.2 -d "$T/www" 8000
-	ktap_is "a server that no rule names, for a client of TCP" \
+	ktap_is "a server that no rule names answers a client of TCP" \
 		"$(in_a curl -sS http://10.0.0.2:8000/)" page
 	ktap_check_fails "a server that no rule names has no SDP" \
 		in_a timeout "$LIMIT" sdp-run -o curl -sS http://10.0.0.2:8000/
@@ -171,10 +171,10 @@ test_other() {
 
 dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
 modprobe -q -a sdp sdp_diag
-ktap_check "a device for loopback addresses" in_b sdpctl setup lo
+ktap_check "sdpctl makes a device for loopback addresses" in_b sdpctl setup lo
 test_network
 example 2
-ktap_is "the second example has rules" "$(grep -c '^use both' "$CONF")" 7
+ktap_is "the second example has seven rules" "$(grep -c '^use both' "$CONF")" 7
 test_redis
 test_nginx
 test_haproxy

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# fetch.py URL: urllib and http.client as their users have them: files, headers,
+# fetch.py URL: urllib and http.client as programs use them: files, headers,
 # errors, several requests.
 import hashlib
 import http.client

@@ -2,14 +2,14 @@
 # shellcheck shell=bash
 #
 # Programs that know nothing of SDP, client in namespace a, server in b: a session
-# is a function that says what a user would see, without what speed and chance
-# put into it. It is run over TCP, then over SDP, and has to say the same.
+# is a function that prints what a user would see, except for what depends on speed
+# or chance. It runs over TCP, then over SDP, and must print the same.
 #
 #	DEVICES		kinds of RDMA devices (hybrid hybrid)
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib/lib.sh"
-# as users have it
+# sdp-run with its default, as users have it
 unset LIBSDP_ONLY
 
 DEVICES=${DEVICES:-hybrid hybrid}
@@ -17,8 +17,8 @@ DEVICES=${DEVICES:-hybrid hybrid}
 SERVER=10.0.0.2 CLIENT=10.0.0.1
 LIMIT=$(scaled 60 400)		# seconds for one program
 DIR=/tmp/programs		# for files of the session
-VIA=				# what is put before the programs
-SDP_RUN=sdp-run			# that, over SDP
+VIA=				# command before the programs: none, or $SDP_RUN
+SDP_RUN=sdp-run			# the one for SDP
 
 programs_up() {
 	# shellcheck disable=SC2086 # two words
@@ -56,7 +56,7 @@ cluster_sent() {
 # random_file NAME BYTES
 random_file() { head -c "$2" /dev/urandom >"$DIR/$1"; }
 
-# certificate: of the server, cert.pem and key.pem
+# certificate: make that of the server, cert.pem and key.pem
 certificate() {
 	printf '[req]\ndistinguished_name = dn\n[dn]\n' >"$DIR/openssl.cnf"
 	ktap_check "a certificate is made" env OPENSSL_CONF="$DIR/openssl.cnf" \
@@ -75,7 +75,7 @@ port_open() {
 	fi
 }
 
-# serve PORT COMMAND...: in b, until the session ends
+# serve PORT COMMAND...: a server in b, until the session ends
 serve() {
 	local port=$1
 
@@ -95,13 +95,13 @@ run() {
 	in_a timeout -k 5 "$LIMIT" $VIA "$@"
 }
 
-# bytes: sent and received by the sockets of a
+# sdp_bytes: bytes sent and received by the SDP sockets of a
 sdp_bytes() {
 	in_a sdpstat -s -z | awk '$1 == "tx_bytes" || $1 == "rx_bytes" { n += $2 }
 		END { printf "%.0f\n", n }'
 }
 
-# session_over NAME VIA: what it says
+# session_over NAME VIA: run session_NAME under VIA; prints what it prints
 session_over() {
 	local rc pid
 
@@ -116,23 +116,24 @@ session_over() {
 	return $rc
 }
 
-# same NAME BYTES: session_NAME over both, BYTES at least over SDP
+# same NAME BYTES: session_NAME prints the same over TCP and over SDP, and moves at least
+# BYTES over SDP
 same() {
 	local before moved
 
 	if ! session_over "$1" "" >$DIR/out.tcp; then
-		ktap_fail "$1 over TCP" "$(tail -n 40 $DIR/out.tcp)"
+		ktap_fail "$1 over TCP: the session succeeds" "$(tail -n 40 $DIR/out.tcp)"
 		return
 	fi
 	wait_for 20 no_sockets
 	before=$(sdp_bytes)
 	if session_over "$1" "$SDP_RUN" >$DIR/out.sdp; then
-		ktap_ok "$1 over SDP"
+		ktap_ok "$1 over SDP: the session succeeds"
 	else
-		ktap_fail "$1 over SDP" "$(tail -n 40 $DIR/out.sdp)"
+		ktap_fail "$1 over SDP: the session succeeds" "$(tail -n 40 $DIR/out.sdp)"
 	fi
 	moved=$(($(sdp_bytes) - before))
 	ktap_check "$1: same result as over TCP" diff -u $DIR/out.tcp $DIR/out.sdp
-	ktap_check "$1: $moved of $2 bytes over SDP" [ "$moved" -ge "$2" ]
+	ktap_check "$1: $moved bytes over SDP, $2 at least" [ "$moved" -ge "$2" ]
 	ktap_check "$1: no socket is left" wait_for 30 no_sockets
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# memcached_client.py ADDR PORT N: what it answers
+# memcached_client.py ADDR PORT N: N requests of several kinds, and threads that set and
+# get; prints what memcached answers
 import hashlib
 import random
 import socket

@@ -14,7 +14,7 @@
 LARGEST=$(scaled 1048576 65536)
 TIMES=$(scaled 10 3)
 
-# checked DEVICE: sizes that NetPIPE has found in order
+# checked DEVICE: how many sizes pass the integrity check of NetPIPE
 checked() {
 	mpi_run "$1" NPopenmpi -i -u "$LARGEST" -n "$TIMES" -o /run/np.out >/run/np.log 2>&1 &&
 		grep -c 'Integrity check passed' /run/np.log
@@ -26,13 +26,13 @@ mpi_up
 for device in hybrid tcp; do
 	before=$(mpi_bytes)
 	sizes=$(checked $device)
-	ktap_check "over $device: ${sizes:-0} sizes, all bytes as they were sent" \
+	ktap_check "over $device: ${sizes:-0} sizes pass the integrity check of NetPIPE, 20 at least" \
 		test "${sizes:-0}" -ge 20 || ktap_diag "$(tail -n 30 /run/np.log)"
 	moved=$(($(mpi_bytes) - before))
 	if [ $device = hybrid ]; then
-		# each message to and fro
+		# each message goes there and back
 		least=$((LARGEST * TIMES * 2))
-		ktap_check "$moved bytes over the devices, $least at least" test "$moved" -ge "$least"
+		ktap_check "over hybrid: $moved bytes over the devices, $least at least" test "$moved" -ge "$least"
 	else
 		ktap_is "over TCP: nothing over the devices" "$moved" 0
 	fi

@@ -3,7 +3,8 @@
 // node_http.js server ADDRESS PORT [CERT KEY] | client ADDRESS PORT MB [CERT]
 // node_http.js echo ADDRESS PORT | net ADDRESS PORT MB
 //
-// What the clients print does not depend on time.
+// Servers and clients of Node's modules http, https and net. What the clients print does
+// not depend on time.
 'use strict';
 const crypto = require('crypto');
 const fs = require('fs');

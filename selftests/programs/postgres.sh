@@ -15,7 +15,7 @@ PORT=7501
 DATA=$DIR/data
 ROWS=$(scaled 20000 2000)
 
-# the server refuses to be root
+# the server refuses to run as root
 NOBODY=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 export PGDATABASE=postgres
 
@@ -26,7 +26,7 @@ sleeping() {
 		where query = 'select pg_sleep(60)'")" = 1 ]
 }
 
-# ^C in psql cancels by a connection of its own
+# interrupted: ^C in psql cancels a query by a second connection
 interrupted() {
 	# shellcheck disable=SC2086 # nothing or a word
 	start_bg a $VIA "$BIN/psql" -X -h "$SERVER" -p "$PORT" \

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: long timeout=1800
 #
-# CPython's own tests of sockets, asyncio and TLS. They know loopback addresses only: with a
+# CPython's own tests of sockets, asyncio and TLS. They use loopback addresses only: with a
 # device on lo their connections are SDP's. Each test has the result that it has over TCP.
 
 # shellcheck source=selftests/programs/lib.bash
@@ -10,7 +10,7 @@
 need python3 sdpctl
 
 S=test.test_socket A=test.test_asyncio
-# those that open streams
+# the tests that open streams
 SOCKET=("$S".{BasicTCPTest,BasicTCPTest2,NonBlockingTCPTests,FileObjectClassTestCase}
 	"$S".{UnbufferedFileObjectClassTestCase,LineBufferedFileObjectClassTestCase}
 	"$S".{SmallBufferedFileObjectClassTestCase,NetworkConnectionNoServer}
@@ -28,7 +28,7 @@ tests() {
 	shift
 	(cd "$DIR" && PYTHONPATH=$DIR/lib run /usr/bin/python3 -m unittest -v "$@") \
 		>"$OUT/$name.${VIA:-tcp}" 2>&1
-	# the result may be after a sentence on the next line, or what the test prints
+	# the result may be on the next line, after a description, or after the test's own output
 	awk '/^test[A-Za-z0-9_]* \(/ { name = $2; gsub(/[()]/, "", name) }
 		name && match($0, /(\.\.\. |^)(ok|FAIL|ERROR|skipped .*|expected failure)$/) {
 			result = substr($0, RSTART)
@@ -46,13 +46,13 @@ suite() {
 	VIA=
 	tests "$name" "$@" >"$DIR/$name.tcp"
 	count=$(grep -c ' ok$' "$DIR/$name.tcp")
-	ktap_check "$name: tests succeed over TCP" [ "$count" -ge "$least" ]
+	ktap_check "$name: $count tests succeed over TCP, $least at least" [ "$count" -ge "$least" ]
 	before=$(sdp_bytes)
 	VIA=sdp-run
 	tests "$name" "$@" >"$DIR/$name.sdp"
-	ktap_is "$name: each test says what it says over TCP" \
+	ktap_is "$name: each test has the result that it has over TCP" \
 		"$(diff "$DIR/$name.tcp" "$DIR/$name.sdp")" ""
-	ktap_check "$name: the bytes are SDP's" [ $(($(sdp_bytes) - before)) -ge "$bytes" ]
+	ktap_check "$name: at least $bytes bytes go over SDP" [ $(($(sdp_bytes) - before)) -ge "$bytes" ]
 	ktap_check "$name: no socket is left" wait_for 30 no_sockets
 	ktap_diag "$name: $count of $(wc -l <"$DIR/$name.tcp") tests succeed"
 }
@@ -63,7 +63,7 @@ packages_up
 unset LD_LIBRARY_PATH
 mkdir "$DIR/lib"
 ln -s /packages/usr/lib/python3.*/test "$DIR/lib/test"
-ktap_check "a device on lo" in_a sdpctl setup lo
+ktap_check "sdpctl makes a device on lo" in_a sdpctl setup lo
 suite socket 150 50000000 "${SOCKET[@]}"
 suite asyncio 80 10000000 "${ASYNCIO[@]}"
 suite ssl 50 1000000 "${SSL[@]}"

@@ -32,7 +32,7 @@ session_redis() {
 	serve 7101 redis-server --bind "$SERVER" --port 7101 --save '' \
 		--appendonly no --dir "$DIR" --dbfilename b.rdb \
 		--protected-mode no || return
-	# what was there before it began, and what comes meanwhile
+	# what the replica has to copy when it starts
 	seq "$N" | sed 's/.*/SET key:& value-&/' | redis | sort | uniq -c
 	redis -x set large <"$DIR/value"
 	# shellcheck disable=SC2086 # nothing or a word

@@ -77,7 +77,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.answer(b"", 404)
 
     def less(self, count):
-        """Ends in the middle of what it said would come."""
+        """Ends in the middle of the body that it has announced."""
         self.send_response(200)
         self.send_header("Content-Length", str(count))
         self.end_headers()
@@ -141,7 +141,7 @@ def client(count):
     import requests
     import urllib3
     session = requests.Session()
-    # what is asked while the server closes is asked again
+    # a request that meets the close of the server is sent again
     session.mount("http://", requests.adapters.HTTPAdapter(
         pool_maxsize=8, max_retries=urllib3.Retry(2)))
     kept(session)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: long timeout=3300 nodebug
 #
-# All programs over rxe, whose connections are those of RoCE: another device,
-# another form of Hello, no shared link. Not under the debug kernel, see
+# Most tests of this directory over rxe, whose connections are those of RoCE: another
+# device, another form of Hello, no shared link. Not under the debug kernel, see
 # interop/rxe-rxe.
 
 # shellcheck source=selftests/lib/lib.sh
@@ -13,7 +13,7 @@ need gonet
 OUT=$(mktemp)
 defer rm -f "$OUT"
 
-# over_rxe TEST SECONDS: its results, as ours
+# over_rxe TEST SECONDS: run the test; its results become results of this one
 over_rxe() {
 	local n=0 line what
 

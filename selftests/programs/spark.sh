@@ -14,7 +14,7 @@ COUNT=$(scaled 1000 100)
 SIZE=1000
 JARS=/spark/jars
 OPTIONS=(-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData)
-# what Spark gets into by reflection
+# packages that Spark accesses by reflection
 for package in lang lang.invoke lang.reflect io net nio util util.concurrent \
 	util.concurrent.atomic; do
 	OPTIONS+=("--add-opens=java.base/java.$package=ALL-UNNAMED")
@@ -22,19 +22,20 @@ done
 OPTIONS+=(--add-opens=java.base/sun.nio.ch=ALL-UNNAMED
 	--add-opens=java.base/sun.nio.cs=ALL-UNNAMED
 	--add-opens=java.base/sun.security.action=ALL-UNNAMED)
-# an emulated machine is no reason to give a host up
+# limits under which Spark does not give up a host that is slow, as under emulation
 SLOW=(-Dspark.network.timeout=1200s -Dspark.rpc.askTimeout=1200s
 	-Dspark.rpc.lookupTimeout=1200s -Dspark.worker.timeout=1200
 	-Dspark.executor.heartbeatInterval=100s)
 
-# java HOST COMMAND... -- ARGUMENT...: Spark's classes, on a host
+# java_on HOST [OPTION...] CLASS [ARGUMENT...]: run a class with Spark's on that host, under
+# the command VIA
 java_on() {
 	in_n "$1" env SPARK_LOCAL_IP="10.0.0.$1" SPARK_HOME=/spark SPARK_SCALA_VERSION=2.12 \
 		SPARK_LOCAL_DIRS=$DIR/local timeout -k 5 1600 "${VIA[@]}" "$JDK/java" \
 		"${OPTIONS[@]}" "${SLOW[@]}" -Xmx512m -cp "$DIR:$JARS/*" "${@:2}"
 }
 
-# session COMMAND...: what the program prints
+# session COMMAND...: run cluster and program under that command; what the program prints
 session() {
 	local VIA=("$@") pids=() i
 

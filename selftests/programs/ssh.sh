@@ -40,7 +40,7 @@ session_rsync() {
 	rm -rf "$DIR/tree3" "$DIR/up/"*
 }
 
-# A user for the process that knows no secrets
+# add_user: the user of sshd's unprivileged process
 add_user() {
 	cp /etc/passwd $DIR/passwd
 	grep -q '^sshd:' $DIR/passwd ||

@@ -14,10 +14,10 @@ OPS=$(scaled 12 4)
 STRESS=/packages/usr/bin/stress-ng
 LIBRARY=$TEST_LIBS/sdp-any.so
 
-# stress OPTION...: its exit status, and what it complains of
+# stress OPTION...: print its options, its complaints and its exit status
 stress() {
 	echo "$*"
-	# before sdp-run's, which asks no other
+	# preloaded before the library of sdp-run, which calls no other preloaded library
 	ANY_V4=$CLIENT ANY_V6=fd00::1 run bash -c \
 		"LD_PRELOAD=$LIBRARY:\$LD_PRELOAD exec \"\$@\"" - "$STRESS" \
 		--temp-path "$DIR" --verify --timeout "$LIMIT" "$@" 2>&1 |

@@ -3,7 +3,7 @@
 # vm: long timeout=300
 #
 # Programs that make traffic: iperf3 with several streams, both directions at
-# once, sendfile; sockperf; socat. They check little, but drive much at a time.
+# once, sendfile; sockperf; socat. They check few bytes, but move many at a time.
 
 # shellcheck source=selftests/programs/lib.bash
 . "$(dirname "$0")/lib.bash"

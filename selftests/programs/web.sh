@@ -13,7 +13,7 @@ need nginx curl wrk openssl
 LARGE=$(scaled 8000000 800000)
 URL=http://$SERVER:7201
 
-# config: for the session at hand
+# config: write the configuration of nginx
 config() {
 	cat >"$DIR/nginx.conf" <<-END
 	daemon off;
@@ -54,13 +54,13 @@ config() {
 	mkdir -p "$DIR/tmp" "$DIR/up"
 }
 
-# get WHAT ARGUMENT...: what came, and what curl says of it
+# get WHAT ARGUMENT...: hash of what came; its status, size and connections
 get() {
 	echo "$1: $(run curl -sS -w '%{stderr}%{http_code} %{size_download} %{num_connects}' \
 		"${@:2}" 2>"$DIR/said" | sha) $(cat "$DIR/said")"
 }
 
-# load WHAT ARGUMENT...: requests that failed; how many worked is a matter of speed
+# load WHAT ARGUMENT...: requests that failed; how many succeeded depends on speed
 load() {
 	run wrk -t 2 -c 16 -d 2 --timeout 20 "${@:2}" "$URL/small" >"$DIR/wrk" 2>&1
 	if grep -q '^Requests/sec: *[1-9]' "$DIR/wrk"; then
