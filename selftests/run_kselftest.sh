@@ -10,8 +10,8 @@ usage() {
 usage: run_kselftest.sh [OPTION]...
 
 Runs installed tests, one after the other, and prints TAP: "ok", "not ok" or, with the
-reason, "SKIP" for each, and the sum. Exit status 0 if none failed, 1 if one failed, 4 if
-none ran.
+reason, "SKIP" for each, and the sum. Exit status 0 if none failed, 1 if one failed, 2 for
+a wrong option, 4 if none ran.
 
   -t COLLECTION:TEST  run this test (several times: these); sdp:binding or
                       sdp:binding.sh
@@ -103,7 +103,7 @@ words() { sed -n '1,20s/^# vm://p' "$1"; }
 # word NAME WORDS: the value of NAME=VALUE
 word() { sed -n "s/.*\\b$1=\\([^ ]*\\).*/\\1/p" <<<"$2"; }
 
-# unfit WORDS: why the test cannot run here; nothing if it can
+# unfit WORDS: print why the test cannot run here; nothing if it can
 unfit() {
 	local kb mem m
 
@@ -130,7 +130,8 @@ unfit() {
 	[ -z "$mem" ] || [ "$kb" -ge $((${mem%G} * 943718)) ] || echo "takes $mem of memory"
 }
 
-# trouble MARK: lines of the kernel's log since then that are not expected
+# trouble MARK: lines of the kernel's log since MARK that match TROUBLE, except for those that
+# the test allows by klog_allow
 trouble() {
 	local allow
 
@@ -140,7 +141,8 @@ trouble() {
 	rm -f "$OUT/dmesg"
 }
 
-# run NUMBER COLLECTION TEST
+# run NUMBER COLLECTION TEST: run it, and print its result; returns 0, 4 if it was skipped, or
+# another status if it failed
 run() {
 	local path=$BASE/$2/$3 name="selftests: $2: $3" log=$TOP_OUT/$2-$3.log mark rc secs what
 	local ask why

@@ -220,7 +220,7 @@ stage() {
 	add_libs "$root" $(find "$root" -type f -perm -100)
 }
 
-# unchanged FILE: with the lock of those who build what is read now
+# unchanged FILE: take the lock of the builders, so that what is read now does not change
 unchanged() {
 	local lock
 	[ -e "$1" ] || return 0

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=360
 #
-# Does the guest work: namespaces, siw, a ping, rping, files for the host?
+# The guest works: namespaces, siw, a ping, rping, files for the host.
 . "$(dirname "$0")/../lib/lib.sh"
 
 ktap_plan 8

@@ -35,7 +35,7 @@ TROUBLE = re.compile(
     # die() of kernels before 6.9: the fault, its error code, a running number
     r": [0-9a-f]{4} \[#\d+\]|"
     r"Unknown symbol|Attempted to kill init")
-# Said in passing at boot, or of a program that crashed, which is its test's affair;
+# Messages at boot, or of a program that crashed, which its test handles;
 # or of a race whose title names no module of ours. Functions that our modules call,
 # such as memcpy(), are named instead of them: such reports are in the console log only.
 # Or of rxe, which takes a packet for a queue pair that is being destroyed (rxe_sched_task)
@@ -55,7 +55,7 @@ TAP = re.compile(r"^(ok|not ok)\b(.*)$")
 
 
 def stale_breakpoint(block):
-    """Does this report of the kernel come from a breakpoint that is not there?"""
+    """Does this report of the kernel come from a breakpoint that has been removed?"""
     if any(EMULATOR.search(line) for line in block):
         return True
     if not any(STUCK.search(line) for line in block):
@@ -548,7 +548,7 @@ class Runner:
                 print(f"    > {line}")
 
     def retry(self, why):
-        """May a failure that is not the kernel's be tried again?"""
+        """May a boot or a test be tried again, which failed by the emulator? Four times a run"""
         self.retries += 1
         if self.retries > 4:
             return False

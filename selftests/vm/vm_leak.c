@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * vm_leak.ko: loses memory while the module is loaded, to test that the runner finds
- * leaks of other modules.
+ * vm_leak.ko: loses memory, which its exit frees, to test that the runner finds leaks of
+ * other modules.
  */
 #include <linux/module.h>
 #include <linux/slab.h>
