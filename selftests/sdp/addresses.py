@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""addresses.py INTERFACE COMMAND...: run the command, and print what it advertises
-of its memory, as seen on the wire: kind, how many, the highest address."""
+"""addresses.py INTERFACE COMMAND...: run the command, and print the advertisements of
+memory, and RDMA Read Requests, that pass INTERFACE: kind, number, highest address."""
 import re
 import socket
 import struct

@@ -3,8 +3,8 @@
 # vm: timeout=300
 #
 # Advertised and requested memory is named by offset: no address of the kernel or of a
-# process is on the wire. Software devices know memory by its
-# kernel address.
+# process is on the wire. A software device would otherwise disclose kernel addresses, since
+# these are the DMA addresses of its memory.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -17,16 +17,16 @@ SERVER=10.0.0.2
 PORT=7600
 PIPELINED=1
 FOUND=/tmp/addresses
-LARGEST=4194304	# what is registered as one piece is smaller
+LARGEST=4194304 # more than any region, so that offsets are below
 
-# told DESCRIPTION KIND...: each kind is on the wire, with offsets
+# told DESCRIPTION KIND...: each kind was on the wire, with offsets only
 told() {
 	local desc=$1 kind
 
 	shift
 	for kind; do
 		# shellcheck disable=SC2016 # awk's
-		ktap_check "$desc: $kind carries an offset as address" awk -v kind="$kind" -v max="$LARGEST" '
+		ktap_check "$desc: each $kind carries an offset as address" awk -v kind="$kind" -v max="$LARGEST" '
 			$1 == kind { print; n++; far += $3 >= max }
 			END { exit far || !n }' "$FOUND"
 	done
@@ -39,11 +39,11 @@ exchange() {
 		ktap_fail "sdp-zcopy $*" "$(cat "$FOUND")"
 }
 
-# all [KIND] DEVICES: all that there is, and KIND
+# all [KIND] DEVICES: all kinds of advertisement, and KIND
 all() {
 	local name=${!#} pause dev
 
-	# nothing in the middle of a message
+	# no marker in the middle of a message, which addresses.py would not find then
 	for dev in rda rdb; do
 		dev=/sys/class/infiniband/$dev/hybrid/markers
 		[ ! -e "$dev" ] || echo off > "$dev"
@@ -51,7 +51,7 @@ all() {
 	# odd places, pieces of what was advertised
 	exchange -n 1500000 -w 300000 -o 4321 -R 200000
 	told "$name" SrcAvail "${@:1:$#-1}"
-	# a reader has to be the first
+	# SinkAvail needs a reader that waits before the data comes
 	for pause in 60 200 600 2000 6000; do
 		exchange -n 1500000 -w 300000 -o 1234 -L "$pause"
 		! grep -q SinkAvail "$FOUND" || break

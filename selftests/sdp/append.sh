@@ -4,8 +4,8 @@
 #
 # 10,000 small sends to a reader that sleeps leave in few messages: a send joins the
 # one before it if that has not begun to leave. Nothing is lost, and nothing is
-# delayed. Without the shared link it does not happen: this shows that the test
-# measures the link.
+# delayed. Without the shared link the provider joins no sends, which shows that the
+# test measures the link.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -22,7 +22,8 @@ FIFO=/tmp/append.fifo
 PORT=7000
 SLEEP=40	# s at most
 
-# it has sent all, or sleeps as the buffers are full: no byte for three seconds
+# sent_or_full: the writer has sent all, or sleeps since the buffers are full: no byte for
+# three seconds
 sent_or_full() {
 	local bytes
 
@@ -104,8 +105,9 @@ sent() {
 	echo "$(sdp_counter a tx_data_msgs) $(cat /sys/class/infiniband/rda/ports/1/hw_counters/tx_fpdus)"
 }
 
-# alone LINK NODELAY: no acknowledgment comes, so a sender that waited for one, or for
-# more to send, would have data left when send() returns. No timer of TCP runs out meanwhile.
+# alone LINK NODELAY: a send leaves at once, alone. No acknowledgment comes, so a sender that
+# waited for one, or for more to send, would have data left when send() returns. No timer of
+# TCP runs out meanwhile.
 alone() {
 	local name="$1, nodelay $2" server client log i before
 
@@ -184,7 +186,7 @@ run 64
 ktap_is "SDP basic: all bytes arrive" "$BYTES" $((COUNT * 64))
 ktap_is "SDP basic: no provider appends" "$APPENDED" 0
 
-# each send by itself: 16 bytes of SDP and 24 of iWARP for each
+# without joining: each send has 16 bytes of SDP and 24 of iWARP
 in_b sysctl -qw net.sdp.credit_join=0
 run 64
 ktap_is "SDP basic, one by one: all bytes arrive" "$BYTES" $((COUNT * 64))

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Programs that send with MSG_ZEROCOPY, or through io_uring, find over SDP what
-# they find over TCP, on both kinds of link; SDP_INFO tells what there is.
+# Programs that send with MSG_ZEROCOPY, or through io_uring, see over SDP what they see
+# over TCP, on both kinds of link; SDP_INFO reports link, flow control and zero copy.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -43,7 +43,7 @@ uring() {
 	stop_bg "$SERVE"
 }
 
-# usage COPIED LINK: what io_uring reports about sent memory
+# usage COPIED LINK: io_uring reports whether sent memory was copied (COPIED: 1 or 0)
 usage() {
 	local out
 
@@ -61,22 +61,23 @@ registered: copied $1
 recv 20000 is right"
 }
 
-# same WHAT NAME: as over TCP
+# same WHAT NAME: the output is the same as over TCP, and the program succeeded
 same() {
 	ktap_check "$1 over $2: same output as over TCP" diff "/tmp/$1.tcp" "/tmp/$1.$2"
-	ktap_check "$1 over $2: the output is correct" grep -q '^exit 0$' "/tmp/$1.$2"
+	ktap_check "$1 over $2: the program succeeds" grep -q '^exit 0$' "/tmp/$1.$2"
 }
 
 accepted() { in_b sdpstat -s -z | awk '$1 == "accepts" { print $2 }'; }
 
-# native LINK REASON FLOW COPIED ZCOPY_REASON: COPIED is of sends of 10000 bytes
+# native LINK REASON FLOW COPIED ZCOPY_REASON: AF_SDP without sdp-run; what SDP_INFO has to
+# report, and whether sends of 10000 bytes are copied
 native() {
 	local out
 	PORT=$((PORT + 1))
 	serve sdp-echo -s -h $SERVER -p
 	out=$(in_a timeout 60 sdp-notify -n $SERVER $PORT 2>&1)
 	stop_bg "$SERVE"
-	ktap_is "AF_SDP, link $1, copied $4: notifications and SDP_INFO" "$out" \
+	ktap_is "AF_SDP, link $1, copied $4: notifications and SDP_INFO are right" "$out" \
 "nothing: Resource temporarily unavailable
 without the flag: Resource temporarily unavailable
 notified of 1

@@ -20,7 +20,7 @@ bench() {
 		$SERVER >$ROWS
 }
 
-# rows FILTER: is that true of the rows?
+# rows FILTER: is the filter true of all rows?
 rows() { jq -e "[.rows[] | $1] | length > 0 and all" "$ROWS"; }
 
 
@@ -44,11 +44,12 @@ ktap_check "sdpbench -T progress runs" bench -T progress --burst 20 -n 4 --compu
 ktap_check "progress: all rows have the burst and a time" rows '.burst == 20 and .iter_us > 0'
 ktap_check "progress: each iteration includes the computation" jq -e '.rows[1].iter_us >= 30000' $ROWS
 
-# data that waits takes a part of the memory, never more than there is
+# util: the share of the memory that waiting data takes
 ktap_check "sdpbench -T util runs" bench -T util -n "$(scaled 4000 200)"
 ktap_check "util: all rows are percentages" rows '.samples > 0 and .util_pct >= 0 and .util_pct <= 100'
 
-# one processor for all, and a sender that the reader does not preempt: samples are taken
+# --first, and one processor for all: the reader does not preempt the sender, which takes
+# samples all the same
 start_bg b taskset -c 0 sdpbench -s -1 -p 7500
 wait_port b 7500
 util_first() {
@@ -63,7 +64,7 @@ ktap_check "hot: the rows have one to three servers" jq -e '[.rows[].servers] ==
 
 for how in epoll busy; do
 	ktap_check "sdpbench --wait $how runs" bench --wait $how
-	ktap_check "--wait $how: each repetition has a row" jq -e '.rows | length == 2' $ROWS
+	ktap_check "--wait $how: bw and lat have a row each" jq -e '.rows | length == 2' $ROWS
 done
 
 # a window of one message is a round trip for each of them
@@ -132,5 +133,5 @@ ktap_check "--compare without -j runs" in_a timeout 120 sdpbench -w 10 -r 2 -n 1
 	--compare tcp,sdp $SERVER
 ktap_is "--compare: the output says which transport is ahead" \
 	"$(grep -cE '^(tcp is ahead of sdp|sdp is ahead of tcp) ' <<<"$KTAP_OUT")" 2
-ktap_check_fails "a server of TCP only" in_a sdpbench -t tcp -n 1 $SERVER
+ktap_check_fails "sdpbench -t tcp fails at the port where the server has SDP" in_a sdpbench -t tcp -n 1 $SERVER
 ktap_done

@@ -18,7 +18,7 @@ bench() {
 		10.0.0.1 >"$ROWS"
 }
 
-# serve: one client
+# serve: start a server for one client
 serve() {
 	start_bg a sdpbench -s -1 -t smc -b 10.0.0.1
 	wait_for 20 said "port 7471"
@@ -45,12 +45,12 @@ if ! kver_ge 6.12; then
 	ktap_done
 fi
 dev_up rxe rxe || ktap_skip_all "no devices"
-ktap_check "SMC has an ID" smc_up
+ktap_check "SMC accepts its ID and the rxe devices" smc_up
 serve
 before=$(rxe_packets)
 ktap_check "sdpbench -t smc runs over rxe" bench || ktap_diag "$(cat "$BG_LOG")"
 moved=$(($(rxe_packets) - before))
-ktap_check "both tests have a row of smc" jq -e '[.rows[] | .transport] == ["smc", "smc"]' $ROWS
+ktap_check "bw and lat have a row of smc each" jq -e '[.rows[] | .transport] == ["smc", "smc"]' $ROWS
 # 64 KB take 64 packets of 1 KB
 ktap_check "the data passes over RoCE ($moved packets)" test "$moved" -gt $(($(scaled 50 10) * 2 * 64))
 wait_for 20 is_gone "$BG_PID"

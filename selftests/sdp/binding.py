@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""binding.py PORT [PREFIX]: which address and which device a socket is bound to.
-binding.py PORT --killed bind|connect: look for a port where there is none, as "walker"
+"""binding.py PORT PREFIX: which address and which device a socket is bound to.
+binding.py PORT --killed bind|connect: look for a port where none is free, as "walker"
 
-Prints "CASE: RESULT" for each whose name begins so ("both": those of sockets of both), at
-ports from PORT on. Listeners are in the namespace b, clients in a, which are connected by
-va - vb and by wa - wb."""
+Prints "CASE: RESULT" for each case whose name begins with PREFIX, at ports from PORT on. A
+PREFIX that begins with "both" selects from the cases of sockets of SDP and TCP at once, any
+other one, also an empty one, from the rest. Listeners are in the namespace b, clients in a,
+which are connected by va - vb and by wa - wb."""
 import contextlib
 import ctypes
 import errno
@@ -84,7 +85,7 @@ def client(addr, port, scope=0, local=None, netns="a", **options):
 
 
 def name(told):
-    """Without the port, which is any"""
+    """The address and the scope, without the port, which varies"""
     return "%".join(str(n) for n in told[:1] + told[3:])
 
 
@@ -492,7 +493,7 @@ FREE, RESERVED = FEW[37], FEW[60]
 
 @contextlib.contextmanager
 def few_ports(netns, addr, free):
-    """Of a range these ports are free, and one is reserved; TCP has the others"""
+    """In the range FEW the ports @free are free, RESERVED is reserved, and TCP has the others"""
     enter(netns)
     path = "/proc/sys/net/ipv4/ip_local_"
     with open(path + "port_range", encoding="ascii") as file:
@@ -521,7 +522,7 @@ def one_port(netns, addr):
 
 
 def ports_of(call):
-    """Two calls in turn: the free port, and that there is no other"""
+    """Two calls in turn: the first finds the free port, the second none"""
     socks = []
     for _ in range(2):
         try:
@@ -619,7 +620,7 @@ def port_connect_after_privilege_v6():
 
 
 def answer(call):
-    """Of a process of its own"""
+    """The result of the call in a child process"""
     reader, writer = os.pipe()
     child = os.fork()
     if not child:
@@ -735,7 +736,7 @@ def both_bind_holds_the_port_at_any_address():
 
 @both
 def both_port_of_another():
-    """bind() tells, not listen()"""
+    """bind() fails, not listen()"""
     port = next(PORTS)
     plain_tcp("b").bind(("10.0.0.2", port))
     return tried(new("b", socket.AF_INET).bind, ("10.0.0.2", port))
@@ -751,7 +752,7 @@ def both_port_goes_with_the_socket():
 
 
 def accepted(group, sock):
-    """That one of the group has the connection of this client, and data go to and fro"""
+    """One socket of the group has the connection of this client, and data go to and fro"""
     ready = select.select(group, [], [], PATIENCE)[0]
     return exchange(ready[0], sock) if len(ready) == 1 else f"{len(ready)} have it"
 
@@ -913,7 +914,7 @@ KILLED = {
 
 
 def killed(what):
-    """The caller kills this process"""
+    """Look for a port until the caller kills this process"""
     netns, addr, call = KILLED[what]
     with few_ports(netns, addr, set()):
         LIBC.prctl(PR_SET_NAME, b"walker")

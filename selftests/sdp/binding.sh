@@ -14,7 +14,8 @@ need python3 sdp-run
 
 PROG=$(dirname "$0")/binding.py
 
-# cases FILE PREFIX [COMMAND...]: the results of those, or all of them
+# cases FILE PREFIX [COMMAND...]: run the cases with that prefix, see binding.py, under the
+# command; the results are left in FILE
 cases() {
 	local file=$1 prefix=$2
 
@@ -23,16 +24,16 @@ cases() {
 		ktap_fail "binding.py ${*:-TCP}" "$(cat "$file")"
 }
 
-# linklocal a|b DEV: it has got its address
+# linklocal a|b DEV: the device has its link-local address
 linklocal() { "in_$1" ip -6 addr show dev "$2" scope link | grep -q fe80; }
 
-# same [PREFIX]: each as over TCP
+# same [PREFIX]: each case has the result that it has over TCP; PREFIX is of the titles
 same() {
 	local name tcp sdp
 
 	while IFS='|' read -r name tcp sdp; do
 		ktap_diag "over TCP: $tcp"
-		ktap_is "$1$name" "$sdp" "$tcp"
+		ktap_is "$1$name: same result as over TCP" "$sdp" "$tcp"
 	done < <(paste -d '|' <(sed 's/: /|/' /run/tcp) <(sed 's/[^:]*: //' /run/sdp))
 }
 
@@ -42,7 +43,7 @@ killed() {
 	local ns=$1 dir=/proc/sys/net/ipv4 range
 
 	if ! hold sock_create_kern walker asleep=1 times=1000 ms=60000; then
-		ktap_skip "a program is killed during $2" "no probes"
+		ktap_skip "a program that is killed during $2 tries no other port" "no probes"
 		return
 	fi
 	range=$("in_$ns" cat $dir/ip_local_port_range)
@@ -51,7 +52,7 @@ killed() {
 	kill -9 "$BG_PID"
 	hold_go
 	wait_for 20 is_gone "$BG_PID"
-	ktap_is "a program is killed during $2" "$(hold_hits)" "$3"
+	ktap_is "a program that is killed during $2 tries no other port" "$(hold_hits)" "$3"
 	hold_end
 	"in_$ns" sh -c "echo '$range' >$dir/ip_local_port_range
 		echo >$dir/ip_local_reserved_ports"
@@ -104,17 +105,17 @@ wait_for 20 no_sockets
 dev_down
 rdma link delete rdwa
 rdma link delete rdwb
-# the same listeners where all of them are TCP's alone
+# the same listeners without an RDMA device: all of them are TCP's alone
 unset LIBSDP_ONLY
 for prefix in both_reuseport both_devices; do
 	cases /run/tcp $prefix
 	cases /run/sdp $prefix sdp-run
 	same "no RDMA device: "
-	ktap_is "no RDMA device: all cases of $prefix" "$(wc -l </run/sdp)" \
+	ktap_is "no RDMA device: all cases of $prefix ran" "$(wc -l </run/sdp)" \
 		"$(grep -c "^def $prefix" "$PROG")"
 done
 export LIBSDP_ONLY=1
-# it has no other port than that of the program
+# siw has no other port than that of the program
 if dev_up siw siw; then
 	cases /run/tcp port_connect
 	cases /run/sdp port_connect sdp-run -o

@@ -14,7 +14,7 @@ LIMIT=65536
 AHEAD=$((64 * 4096 * $(nproc)))
 GROUP=/sys/fs/cgroup/burst
 
-# memory: of the queue pairs of both ends, in SENDER and RECEIVER
+# memory: bytes of the queue pairs of both ends, left in SENDER and RECEIVER
 memory() {
 	read -r SENDER RECEIVER < <(rdma -jdd resource show qp | jq -r '
 		[("rda", "rdb") as $dev | [.[] | select(.ifname == $dev) | .drv_memory // empty] |
@@ -45,13 +45,13 @@ stir() {
 	done
 }
 
-# eased IDLE BYTES: the sender, which is still there, holds no more
+# eased IDLE BYTES: the sender, which is still connected, holds at most BYTES
 eased() {
 	memory
 	[ "$SENDER" -ge "$1" ] && [ "$SENDER" -le "$2" ]
 }
 
-# released SENDER RECEIVER: both, which are still there, hold hardly more than these
+# released SENDER RECEIVER: both ends, which are still connected, hold at most LIMIT more
 released() {
 	memory
 	[ "$SENDER" -gt 0 ] && [ "$RECEIVER" -gt 0 ] &&
@@ -79,7 +79,7 @@ burst() {
 	sleep 2
 	memory
 	sent=$SENDER receiver=$RECEIVER current=$(cat $GROUP/memory.current)
-	ktap_check "$3: the queue pairs are seen, $sent and $receiver bytes" \
+	ktap_check "$3: the memory of both queue pairs is shown, $sent and $receiver bytes" \
 		test "$sent" -gt 0 -a "$receiver" -gt 0
 
 	echo >&7
@@ -93,7 +93,7 @@ burst() {
 	echo >&8
 	wait_for 60 said sent || ktap_fail "$3: the burst is sent" "$(cat "$BG_LOG")"
 	if [ $# -gt 3 ]; then
-		# half of them goes twice a second
+		# twice a second half of the pages that are free goes
 		ktap_check "$3: the sender gives its pages back" wait_for 20 eased "$sent" $((sent + LIMIT))
 	else
 		# after silence of half a second to a second, and more on a busy machine

@@ -60,7 +60,7 @@ def verdict(ret):
 
 
 def set_port(port):
-    """Another port in the address"""
+    """Set another port in the address"""
     return insn(0xb7, 2, imm=socket.htons(port)) + insn(0x63, 1, 2, USER_PORT) + verdict(ALLOW)
 
 
@@ -70,7 +70,7 @@ def change_port(port, to):
 
 
 def refuse_port(port):
-    """After bind()"""
+    """Refuse a port after bind()"""
     return (insn(0x61, 2, 1, SRC_PORT) + insn(0x55, 2, off=2, imm=port) +
             verdict(REFUSE) + verdict(ALLOW))
 

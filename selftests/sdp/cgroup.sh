@@ -13,7 +13,7 @@ PROG=$(dirname "$0")/cgroup.py
 CGROUP=/run/cgroup2
 PORT=7980
 
-# run KIND PORT: all cases of sockets of that kind
+# run KIND PORT: run all cases with sockets of that KIND, see cgroup.py
 run() {
 	local asker
 	start_bg a timeout 200 python3 "$PROG" "$1" $CGROUP/sdp "$2"
@@ -41,7 +41,7 @@ wait_for 30 said serving || ktap_fail "the server" "$(cat "$BG_LOG")"
 
 for v in "" 6; do
 	expected=$(run tcp$v $PORT)
-	ktap_is "TCP$v: programs of control groups" "$expected" "connect: 0 0
+	ktap_is "TCP$v: BPF programs of control groups act as expected" "$expected" "connect: 0 0
 connect refused: EPERM
 connect elsewhere: 1 1
 name of the peer: 0 5
@@ -62,7 +62,7 @@ child: 4711"
 		mapfile -t want <<<"$expected"
 		for i in "${!want[@]}"; do
 			[ "${want[i]}" != listening ] || continue
-			ktap_is "$kind$v: as TCP: ${want[i]%%:*}" "${got[i]:-nothing}" "${want[i]}"
+			ktap_is "$kind$v: same result as TCP: ${want[i]%%:*}" "${got[i]:-nothing}" "${want[i]}"
 		done
 	done
 done
@@ -70,7 +70,7 @@ done
 below_sockets() { in_a ss -Htn --cgroup state established dst 10.0.0.2; }
 none_below() { [ -z "$(below_sockets)" ]; }
 
-# below NAME: a connection is made, whose TCP socket is in the group of the program
+# below NAME: make a connection; its TCP socket is in the control group of the program
 below() {
 	start_bg a python3 "$PROG" keep $CGROUP/sdp 10.0.0.2 $IDLE
 	wait_for 90 said result || ktap_fail "$1: the program connects" "$(cat "$BG_LOG")"

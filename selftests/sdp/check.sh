@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=300
 #
-# sdpstat check: each reason why a connection is not an SDP one is found, and
-# said; a connection that would be one is not put in doubt.
+# sdpstat check: each reason why a connection is not an SDP one is found and
+# reported; for a connection that would be one no reason is reported.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -13,7 +13,8 @@ need_research
 dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
 modprobe -q sdp
 
-# answer RC STEP RESULT TEXT ARGUMENT...: the exit status, and how that step went
+# answer RC STEP RESULT TEXT ARGUMENT...: sdpstat check has that exit status, and its STEP
+# that RESULT and text
 answer() {
 	local rc=$1 step=$2 result=$3 text=$4 json got
 	shift 4
@@ -24,15 +25,15 @@ answer() {
 		jq -e --arg s "$step" --arg r "$result" --arg t "$text" \
 			'.steps[] | select(.step == $s and .result == $r) |
 			 select(.text | test($t))' <<<"$json" >/dev/null; then
-		ktap_ok "$* $step: $text"
+		ktap_ok "sdpstat check $*: $step is $result: $text"
 	else
-		ktap_fail "$* $step: $text" "rc=$got" "$json"
+		ktap_fail "sdpstat check $*: $step is $result: $text" "rc=$got" "$json"
 	fi
 }
 
-# every failure comes with advice
+# advised TARGET: every step that fails comes with advice
 advised() {
-	ktap_is "advice for $1" "$(in_a sdpstat check -j -t 1 "$1" |
+	ktap_is "sdpstat check $1: each step that fails has advice" "$(in_a sdpstat check -j -t 1 "$1" |
 		jq '[.steps[] | select(.result == "fail" and (.advice | not))] | length')" 0
 }
 
@@ -97,7 +98,7 @@ ip -n a link add link va name va.5 up type vlan id 5
 ip -n a addr add 10.5.0.1/24 dev va.5
 answer 0 device note "va.5 has no RDMA device" -n 10.5.0.2:1
 ip -n a link del va.5
-ktap_is "check prints text" "$(in_a sdpstat check 10.0.0.2:7001 | sed -n '1p;$p')" \
+ktap_is "check without -j prints text, at its end SDP" "$(in_a sdpstat check 10.0.0.2:7001 | sed -n '1p;$p')" \
 	"address   ok    10.0.0.2, port 7001, IPv4
 SDP"
 in_a sdpstat check 10.0.0.2 >/dev/null 2>&1
@@ -117,7 +118,7 @@ in_b sysctl -qw net.sdp.flow_control=auto
 answer 0 policy ok "^link verbs .policy., flow control rdma$" 10.0.0.2:7001
 in_a sysctl -qw net.sdp.flow_control=auto
 
-# A peer of iWARP that says yes to everything, but not in the words of SDP
+# An iWARP peer that accepts each connection, with private data that is no HelloAck
 start_bg b python3 -c '
 import socket
 s = socket.create_server(("10.0.0.2", 7004))
@@ -153,7 +154,8 @@ for pid in "${SERVERS[@]}"; do
 	stop_bg "$pid"
 done
 
-# on KIND DEVICE POLICY VWIN: devices that share no buffers
+# on KIND TRANSPORT VWIN REFUSAL: over devices that share no buffers. VWIN: the flow control
+# that is reported when vwin is requested, REFUSAL: the text of a refused connection
 on() {
 	local kind=$1
 
@@ -176,7 +178,7 @@ on() {
 on siw iw "rdma .device." "no SDP listener at port 7019"
 on rxe roce "vwin" "the peer refuses: no SDP listener at port 7019"
 
-# No module, and no helper that would load it
+# Without the module, and without a helper that would load it
 helper=$(cat /proc/sys/kernel/modprobe)
 defer sh -c "echo $helper >/proc/sys/kernel/modprobe"
 ktap_check "the module can be removed" wait_for 20 modprobe -r sdp_diag sdp

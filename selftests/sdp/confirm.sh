@@ -26,8 +26,8 @@ while True:
     sock.close()'
 wait_for 20 said listening || ktap_fail "the server listens" "$(cat "$BG_LOG")"
 
-# of a MAD in a UD SEND to UDP port 4791: attribute ReadyToUse. It is lost where it arrives:
-# the sender's rxe of 6.12 sends no other MAD after one that could not leave
+# The filter matches a MAD in a UD SEND to UDP port 4791: attribute ReadyToUse. It is dropped
+# where it arrives: the sender's rxe of 6.12 sends no other MAD after one that could not leave
 in_b tc qdisc add dev vb clsact
 in_b tc filter add dev vb ingress protocol ip u32 match ip protocol 17 0xff \
 	match u8 0x64 0xff at 28 match u16 0x0014 0xffff at 64 action drop ||

@@ -2,7 +2,7 @@
 # After counters.awk: the cost of an exchange of -v size=BYTES cost, over -v link=LINK
 # with -v profile=PROFILE -v mss=BYTES. A line of the table for each end, then
 # "BAD TEXT" for everything that is not as expected (Documentation/testing.rst). With
-# -v names=1 the names of the columns only.
+# -v names=1 only the names of the columns.
 
 function per(x, y) { return y ? x / y : 0 }
 

@@ -62,9 +62,9 @@ exchange() {
 	counters_take after
 }
 
-# cell basic|enhanced PROFILE SIZE [AWK-OPTION...]: one row of the proof
+# cell basic|enhanced PROFILE SIZE [AWK-OPTION...]: one row of the table
 cell() {
-	local desc="SDP $1, $2, $3 bytes"
+	local desc="SDP $1, $2, $3 bytes: all costs are within their limits"
 
 	if ! exchange "$3"; then
 		ktap_fail "$desc" "$KTAP_OUT"
@@ -79,7 +79,7 @@ cell() {
 	fi
 }
 
-# broken DESCRIPTION: the last exchange must not pass for one with one copy
+# broken DESCRIPTION: the last exchange must exceed the limits of one with one copy
 broken() {
 	if judge enhanced hybrid 65536 | grep -q '^BAD copies_[tr]x of [ab]'; then
 		ktap_ok "$1"
@@ -105,7 +105,7 @@ for profile in $STACK_PROFILES; do
 	done
 done
 
-# The proof can fail: without the one-copy path it does
+# The check can fail: without the one-copy path it does
 stack_profile hybrid
 stack_link basic
 exchange 65536 && broken "without the shared link there is more than one copy"

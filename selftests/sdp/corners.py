@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""corners.py PROTOCOL PORT: corner cases of stream sockets, over TCP (0) or SDP (257)
+"""corners.py PROTOCOL PORT [CASE...]: corner cases of stream sockets, over TCP (0) or SDP
+(257)
 
-Prints "CASE: RESULT" for each. Servers are in the namespace b, clients in a."""
+Prints "CASE: RESULT" for each CASE, or for all. Servers are in the namespace b, clients in
+a."""
 import array
 import contextlib
 import ctypes
@@ -110,7 +112,7 @@ def pair():
 
 
 def queued(sock, size):
-    """Wait until that much can be read"""
+    """Wait until that much can be read; False after ten seconds"""
     have = array.array("i", [0])
     for _ in range(1000):
         fcntl.ioctl(sock, termios.FIONREAD, have)
@@ -161,8 +163,8 @@ def splice_fills_a_pipe():
 
 
 def splice_to_the_end(sock, pipe):
-    """Splice until the end of stream, and empty the pipe after each call, which may wait;
-    the calls, and the data"""
+    """Splice until the end of stream, and empty the pipe after each call, which may wait.
+    Returns the number of calls, and the data"""
     calls, data = 0, b""
     sock.setblocking(True)
     while True:
@@ -176,7 +178,7 @@ def splice_to_the_end(sock, pipe):
 
 
 def splice_calls(size, protocol=PROTOCOL):
-    """Calls that it takes to splice that much, which is there already"""
+    """The number of calls that it takes to splice that much, all of which has arrived before"""
     lis = listener(backlog=0, protocol=protocol)
     lis.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 * size)
     lis.listen()
@@ -618,7 +620,7 @@ def taken(sndbuf, rcvbuf, forced=False):
 
 
 def grows(few, many):
-    """By as much as the buffer at least, whose double the kernel keeps with its overhead"""
+    """Is @many larger than @few by 80,000 bytes at least? A part of a buffer is overhead"""
     return "more" if many - few >= 80000 else f"{few} bytes, then {many}"
 
 

@@ -13,24 +13,24 @@ need python3
 PROG=$(dirname "$0")/corners.py
 LIMIT=1000	# seconds, for all cases of one kind
 
-# same PREFIX COUNT: each of so many as over TCP
+# same PREFIX COUNT: each of the first COUNT cases has the result that it has over TCP
 same() {
 	local name tcp sdp
 
 	while IFS='|' read -r name tcp sdp; do
 		ktap_diag "over TCP: $tcp"
-		ktap_is "$1: $name" "$sdp" "$tcp"
+		ktap_is "$1: same result as over TCP: $name" "$sdp" "$tcp"
 	done < <(paste -d '|' <(sed "s/: /|/; $2q" /run/tcp) <(sed 's/[^:]*: //' /run/sdp))
 }
 
-# cases PREFIX [CASE...]: those, the first ones, or all
+# cases PREFIX [CASE...]: run these cases, which must be the first ones of corners.py, or all
 cases() {
 	local count=$(($# - 1))
 
 	[ "$count" -gt 0 ] || count=$(wc -l </run/tcp)
 	timeout "$LIMIT" /usr/bin/python3 "$PROG" 257 7700 "${@:2}" >/run/sdp ||
 		ktap_fail "$1: corners.py" "$(cat /run/sdp)"
-	ktap_is "$1: all of $count cases" "$(wc -l </run/sdp)" "$count"
+	ktap_is "$1: all of $count cases ran" "$(wc -l </run/sdp)" "$count"
 	same "$1" "$count"
 }
 

@@ -39,8 +39,8 @@ def counters():
 
 
 class Expect:
-    """The counters that are named rise by so much in the block, those named with a
-    plus by at least that; all that are not are not looked at."""
+    """The counters that are named rise by so much in the block, those whose number has a
+    plus by at least that; other counters are not checked."""
 
     def __init__(self, what, **deltas):
         self.what, self.deltas = what, deltas
@@ -66,7 +66,7 @@ class Expect:
         while wrong and time.monotonic() < end:
             time.sleep(0.1)
             wrong = self.wrong()
-        result(self.what, not wrong, *wrong)
+        result("%s: the counters are right" % self.what, not wrong, *wrong)
 
 
 def listener(backlog=8):
@@ -122,7 +122,7 @@ def connections():
     with Expect("half close", discon_sent=1, discon_rcvd=1, curr_estab=0):
         c.shutdown(socket.SHUT_WR)
         wait_for(a, select.POLLRDHUP)
-    with Expect("the other half", discon_sent=1, discon_rcvd=1, curr_estab=-2,
+    with Expect("close of the other half", discon_sent=1, discon_rcvd=1, curr_estab=-2,
                 estab_resets=0, aborts_sent=0, aborts_rcvd=0):
         a.close()
         c.close()
@@ -134,8 +134,8 @@ def connections():
             socket.create_connection(gone)
         except ConnectionRefusedError:
             pass
-    # no device, no way: what connect() itself returns
-    with Expect("connect, not even begun", active_opens=2, attempt_fails=2, curr_estab=0,
+    # neither a route nor a device: connect() itself fails
+    with Expect("connect, which fails at once", active_opens=2, attempt_fails=2, curr_estab=0,
                 estab_resets=0):
         for address in "192.0.2.1", "127.0.0.1":
             with socket.socket() as s:
@@ -165,10 +165,10 @@ def backlog():
         wait_for(s, select.POLLIN)
         more = socket.socket()
         more.setblocking(False)
-        with Expect("a full backlog", active_opens=1, held_reqs=1, conn_reqs=1,
+        with Expect("a request for a full backlog", active_opens=1, held_reqs=1, conn_reqs=1,
                     passive_opens=0, listen_drops=0):
             more.connect_ex(s.getsockname())
-        with Expect("accept: the one that was held gets in", accepts=2, passive_opens=1,
+        with Expect("accept, which makes room for the held request", accepts=2, passive_opens=1,
                     active_opens=0, held_reqs=0):
             for _ in range(2):
                 s.accept()[0].close()
@@ -176,12 +176,12 @@ def backlog():
         more.close()
     with listener(0) as s:
         first = socket.create_connection(s.getsockname())
-        with Expect("another one", held_reqs=1, conn_reqs=1):
+        with Expect("a second full backlog", held_reqs=1, conn_reqs=1):
             more = socket.socket()
             more.setblocking(False)
             more.connect_ex(s.getsockname())
-        with Expect("the listener goes", listen_drops=1, attempt_fails=1, aborts_sent=1,
-                    estab_resets=1, curr_estab=-2):
+        with Expect("close of a listener with a held request", listen_drops=1, attempt_fails=1,
+                    aborts_sent=1, estab_resets=1, curr_estab=-2):
             s.close()
     first.close()
     more.close()
@@ -225,7 +225,7 @@ def full():
                     sent += c.send(bytes(65536))
             except BlockingIOError:
                 time.sleep(0.05)
-    with Expect("it is read, and the writer told", rx_copy_bytes=sent, wakeups_tx="1+",
+    with Expect("a read of all, which wakes the writer", rx_copy_bytes=sent, wakeups_tx="1+",
                 tx_bytes="0+"):
         wait = threading.Thread(target=wait_for, args=(c, select.POLLOUT))
         wait.start()
@@ -269,7 +269,7 @@ def zero_copy():
         c.sendall(data)
         reader.join()
     a.setsockopt(SOL_SDP, SDP_ZCOPY, 0)
-    with Expect("a reader who wants copies", tx_srcavail=1, tx_zcopy_cancels=0,
+    with Expect("a reader without zero copy", tx_srcavail=1, tx_zcopy_cancels=0,
                 rx_zcopy_cancels=0):
         writer = threading.Thread(target=c.sendall, args=(data,))
         writer.start()

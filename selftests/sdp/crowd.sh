@@ -10,14 +10,14 @@ need python3 sdp-run
 PROG=$(dirname "$0")/crowd.py
 N=60
 
-# crowd NAME PORT BACKLOG...: the handler of the first request takes a second, the others
-# wait for it
+# crowd NAME PORT BACKLOG...: N clients connect at a time; the handler of the first request is
+# held for a second, and the other requests wait for it
 crowd() {
 	start_bg b sdp-run -o /usr/bin/python3 "$PROG" serve "${@:2}"
 	wait_for 20 said listening || ktap_fail "the server listens" "$(cat "$BG_LOG")"
 	hold sdp_cm_listen_handler kworker asleep=1 times=1 ms=1000 ||
 		ktap_skip_all "no probes"
-	ktap_is "$1, with the first request held" \
+	ktap_is "$1: all of $N connections are established while the first request is held" \
 		"$(in_a timeout 100 sdp-run -o /usr/bin/python3 "$PROG" call 10.0.0.2 "$2" $N)" \
 		"$N of $N"
 	ktap_check "$1: a request was held" is_held
@@ -27,7 +27,7 @@ crowd() {
 
 dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
 modprobe -q sdp
-crowd "connections, beyond the backlog of 16" 7900 16
+crowd "a backlog of 16" 7900 16
 net_down
 # siw does not try again: the requests need places
 dev_up siw siw || ktap_skip_all "no siw"

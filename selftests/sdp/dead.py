@@ -24,7 +24,7 @@ results = {}
 
 
 def serve(conn):
-    """Say that the connection is there; read on, or write and go, or neither"""
+    """Send a byte; then read on, or write and close, or neither, as the client says"""
     conn.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1024 * KB)
     conn.send(b"k")
     how = conn.recv(1)
@@ -339,7 +339,7 @@ CUT = ["few_bytes", "option_later", "trickle", "writer", "keepalive", "keepalive
 
 
 def leave():
-    """Write more than the peer takes, and close"""
+    """Write until the peer takes no more, and close"""
     sock = socket.create_connection(ADDRESS)
     sock.setblocking(False)
     try:

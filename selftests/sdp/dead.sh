@@ -15,14 +15,14 @@ PLAIN_PORTS=1
 PORT=7700
 PROG=$(dirname "$0")/dead.py
 
-# Time until the first probe, until the next one, how many; for connect() that is
-# longer than what connect_option waits. Those of TCP not for SDP: TCP is below
+# Time until the first probe, until the next one, how many; for connect() a limit that is
+# longer than what connect_option waits. Those of TCP are not set for SDP, below which TCP is
 KEEPALIVE=(time=1 intvl=1 probes=2)
 RETRIES=net.ipv4.tcp_retries2=3
 TIMES_TCP=("$RETRIES" net.ipv4.tcp_syn_retries=2 "${KEEPALIVE[@]/#/net.ipv4.tcp_keepalive_}")
 TIMES_SDP=("$RETRIES" net.sdp.connect_timeout=6 "${KEEPALIVE[@]/#/net.sdp.keepalive_}")
 
-# dead NAME [COMMAND...]: under that command, without the cases NOT
+# dead NAME [COMMAND...]: run the cases of dead.py under that command, without the cases NOT
 NOT=()
 dead() {
 	local name=$1 case err want ns
@@ -43,11 +43,11 @@ dead() {
 		alive | *_reader* | connect_option) want=- ;;
 		*) want=ETIMEDOUT ;;
 		esac
-		ktap_is "$name: $case" "$err" "$want"
+		ktap_is "$name: $case, error: ${want/#-/none}" "$err" "$want"
 	done </run/dead
 	ktap_is "$name: all cases ran" "$(wc -l </run/dead)" $((20 - ${#NOT[@]}))
 	in_a tc qdisc del dev va root 2>/dev/null
-	ktap_is "$name: a signal ends the wait" "$(in_a timeout 60 "$@" /usr/bin/python3 "$PROG" \
+	ktap_is "$name: a signal ends the wait of connect(), and the attempt goes on" "$(in_a timeout 60 "$@" /usr/bin/python3 "$PROG" \
 		interrupted 10.0.0.2 $PORT va)" "EINTR goes on"
 	stop_bg "$BG_PID"
 	in_a tc qdisc del dev va root 2>/dev/null
@@ -57,7 +57,8 @@ dead() {
 timeouts() { sdp_counter b timeouts; }
 more_timeouts() { [ "$(timeouts)" -gt "$1" ]; }
 
-# Data that a program has left to a peer that takes nothing, but sends all the time
+# left NAME: a program has closed with unsent data, and the peer takes nothing, but sends all
+# the time
 left() {
 	local before
 
@@ -67,11 +68,12 @@ left() {
 	before=$(timeouts)
 	start_bg a hyb-hostile -h 10.0.0.1 -p $PORT -x \
 		"in-ns b sdp-run /usr/bin/python3 $PROG leave 10.0.0.1 $PORT" talk
-	ktap_check "$1: an orphaned socket is given up" wait_for 5 more_timeouts "$before"
+	ktap_check "$1: the orphaned socket times out" wait_for 5 more_timeouts "$before"
 	stop_bg "$BG_PID"
 }
 
-# used [RINGS WINDOWS]: has a had connections with these flow controls since?
+# used: print how many connections of a have had flow control rdma and vwin; used RINGS
+# WINDOWS: print 1 for each that has risen since, else 0
 used() {
 	local name
 
@@ -91,7 +93,7 @@ up() {
 	dev_up "$1" "$1"
 }
 
-# policy NAME: with this flow control
+# policy NAME: run dead with this flow control
 policy() {
 	local before wanted
 
@@ -104,7 +106,7 @@ policy() {
 	*) wanted="0 0" ;;
 	esac
 	# shellcheck disable=SC2086 # two numbers
-	ktap_is "$KIND, $1: the link and flow control were used" "$(used $before)" "$wanted"
+	ktap_is "$KIND, $1: of rdma and vwin only the requested one was used" "$(used $before)" "$wanted"
 }
 
 modprobe -q sdp
@@ -131,7 +133,7 @@ if up hybrid; then
 else
 	ktap_skip hybrid "no such device"
 fi
-# what does not depend on the device has been seen
+# the cases that do not depend on the device are left out
 NOT=(alive not_reading flooded second_connection slow_reader slow_reader_open
 	slow_reader_late held_reader retries)
 if up rxe; then

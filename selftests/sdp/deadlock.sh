@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=900
 #
-# Both ends write without reading: SDP takes at least as much as TCP with the
-# same buffers before it stops, and what TCP brings through, SDP does. With LONG
-# there are more sizes.
+# Both ends write without reading: before it stops, SDP takes nine tenths at least of
+# what TCP takes with the same buffers; and if both write that much first and then read,
+# all arrives. Where the sizes of the buffers are not set (0), SDP may take less. With
+# LONG there are more sizes.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -14,7 +15,7 @@ need sdp-run xfer sdpstat
 need_research
 
 SERVER=10.0.0.2
-# the counter that says that it was used
+# counter of the connections with that flow control
 declare -A USED=([rdma]=ring_links [vwin]=vwin_links)
 
 # stalled RUN BUFFERS MS: bytes each end could write until it could not for that
@@ -38,8 +39,8 @@ serve() {
 	wait_for 30 said listening
 }
 
-# mutual BUFFERS BYTES: again and again, for what goes wrong depends on which
-# messages cross each other
+# mutual BUFFERS BYTES: both write, then both read; ROUNDS times, since the result of a
+# mistake depends on which messages cross each other
 mutual() {
 	local i
 	for ((i = 0; i < ROUNDS; i++)); do
@@ -48,7 +49,7 @@ mutual() {
 	done
 }
 
-# messages with data that a sent and received
+# data_msgs: messages with data that a sent and received
 data_msgs() { echo $(($(sdp_counter a tx_data_msgs) + $(sdp_counter a rx_data_msgs))); }
 
 # Bytes that TCP takes with these buffers: they vary, so the least of three runs
@@ -72,8 +73,8 @@ both_write() {
 	tcp=${TCP[$2]}
 	serve sdp-run "$(($3 + 1))" "$buffers"
 	updates=$(sdp_counter a tx_credit_updates) data=$(data_msgs)
-	# by a margin of a tenth; programs cannot rely on what TCP or SDP add by
-	# themselves: it varies
+	# with a margin of a tenth: TCP and SDP take a little more or less each time, on
+	# which programs cannot rely
 	bytes=$((${tcp:-0} * 9 / 10))
 	# less may be a busy machine taken for a stall: what has stalled takes no
 	# more in a longer time
@@ -91,17 +92,17 @@ both_write() {
 		bytes=$((sdp * 9 / 10))
 	fi
 	if [ "${sdp:-0}" -ge $bytes ] && [ $bytes -gt 0 ]; then
-		ktap_ok "$what: SDP takes as much as TCP"
+		ktap_ok "$what: SDP takes $bytes bytes at least, TCP $tcp"
 	else
-		ktap_fail "$what: SDP takes as much as TCP"
+		ktap_fail "$what: SDP takes $bytes bytes at least, TCP $tcp"
 	fi
-	# two ends that cannot do anything else must not talk about credits
+	# two ends that cannot move data must not exchange credit updates for ever
 	if [ "$updates" -le $((data + 50)) ]; then
 		ktap_ok "$what: few credit updates are sent"
 	else
 		ktap_fail "$what: few credit updates are sent" "$updates, $data messages"
 	fi
-	ktap_check "$what: both write $bytes bytes, then both read" \
+	ktap_check "$what: both write $bytes bytes, then both read, and all arrives" \
 		mutual "$buffers" $bytes
 	stop_bg "$SERVER_PID"
 }
@@ -114,7 +115,7 @@ PIECE=4096	# bytes of a send
 port=5100
 # over the verbs link with credits, over the shared link without
 for link in basic enhanced; do
-	ktap_check "$link: the connection has this link" stack_link $link
+	ktap_check "$link: the link can be selected" stack_link $link
 	for buffers in 0 16384 262144 "${MORE[@]}"; do
 		both_write $link "$buffers" $port
 		port=$((port + 2))

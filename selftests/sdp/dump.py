@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""dump.py: a list of sockets that takes several replies, of which some are closed and
-others made between the first two. Prints how many of those that were there all the time
-the list had how often, e.g. "1: 250". "dump.py quit" goes away after the first reply."""
+"""dump.py: a dump of sockets that takes several replies; some are closed and others made
+between the first two. For the sockets that exist all the time it prints how many are in the
+dump how many times: "1: 250" is 250 of them once. "dump.py quit" ends after the first reply."""
 import collections
 import os
 import socket
@@ -19,8 +19,8 @@ INODE = 64                      # of diag_inode in struct sdp_diag_msg
 
 
 def request():
-    # with all that is known of them, so that few fit into a reply: the kernel makes the
-    # second one when the first is read
+    # with all attributes, so that few sockets fit into a reply: the kernel makes the second
+    # reply when the first is read
     body = struct.pack("BBHIIII", AF_SDP, 0, 0, 0xffffffff, 7, 0, 0)
     return HEADER.pack(HEADER.size + len(body), SOCK_DIAG_BY_FAMILY,
                        NLM_F_REQUEST | NLM_F_DUMP, 1, 0) + body

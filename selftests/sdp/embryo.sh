@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # SOCK_DESTROY of a socket whose connection request is still being handled: the
-# listener goes on to take connections, and neither the device nor the socket stays. The
-# socket is not shown before its connection is complete.
+# listener continues to accept connections, and device and module can be removed. A socket
+# is not shown before its request has a cm_id.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"

@@ -27,14 +27,14 @@ both() {
 	fi
 }
 
-# serve COMMAND...: whose allocations fail when inject says so, but not those of
-# the memory that it has as a process
+# serve COMMAND...: a server whose allocations fail when inject says so, except for
+# those of its user memory
 serve() {
 	start_bg a sh -c 'echo 1 >/proc/self/make-it-fail; exec "$@"' sh "$@"
 	wait_for 30 said listening || ktap_fail "$1 listens" "$(cat "$BG_LOG")"
 }
 
-# through WHAT THING: with the server on $PORT, in all ways
+# through WHAT THING: connections to the server on $PORT, with each way to fail
 through() {
 	each "$1" in_b hyb-failnth "$2" $SERVER $PORT "${@:3}"
 	inject task-filter=Y ignore-gfp-highmem=Y probability=2
@@ -52,14 +52,14 @@ through() {
 	ktap_check "$1: no page is pinned" wait_for 20 none_pinned
 }
 
-# more COUNTER...: of the client, since the last time
+# more COUNTER...: these counters of the client have risen since the call before
 declare -A BEFORE
 more() {
 	local name now
 
 	for name; do
 		now=$(sdp_counter b "$name")
-		ktap_check "$name: $((now - ${BEFORE[$name]:-0}))" \
+		ktap_check "the counter $name rises, by $((now - ${BEFORE[$name]:-0}))" \
 			[ "$now" -gt "${BEFORE[$name]:-0}" ]
 		BEFORE[$name]=$now
 	done
@@ -87,7 +87,7 @@ for thing in refer rxmap; do
 	through $thing $thing
 done
 more tx_ref_bytes rx_mapped_bytes
-# what listeners and sockets of both call; the end of the earlier ones may take a while
+# calls on listeners and sockets of both kinds of link; earlier sockets may take a while to end
 for link in 1 0; do
 	both net.sdp.shared_link=$link
 	each "calls, shared link $link" in_b hyb-failnth calls 10.0.0.2 0 /4
