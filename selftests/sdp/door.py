@@ -104,8 +104,8 @@ def connection(family, listen, to, peer, own):
     ident = (family, IPPROTO_SDP, STREAM)
     p = new_port()
     with door("b", family) as l, door("a", family) as c:
-        same(name + ": a new socket", identity(c), ident)
-        same("its name", c.getsockname()[:2],
+        same(name + ": a new socket has domain, protocol and type", identity(c), ident)
+        same(name + ": a new socket has no address and no port", c.getsockname()[:2],
              ("::" if family == INET6 else "0.0.0.0", 0))
         l.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         l.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -114,24 +114,24 @@ def connection(family, listen, to, peer, own):
         l.listen(5)
         c.connect((to, p))
         s, addr = l.accept()
-        same("the accepted one", identity(s), ident)
-        same("names of the client", (c.getsockname()[:2], c.getpeername()[:2]),
+        same(name + ": an accepted socket has domain, protocol and type", identity(s), ident)
+        same(name + ": names of the client", (c.getsockname()[:2], c.getpeername()[:2]),
              (addr[:2], (to, p)))
-        same("names of the server", (s.getsockname()[:2],
-                                     s.getpeername()[0]), ((peer, p), own))
-        same("inherited", (s.getsockopt(socket.IPPROTO_TCP,
-                                        socket.TCP_NODELAY),
-                           s.getsockopt(socket.SOL_SOCKET,
-                                        socket.SO_KEEPALIVE)), (1, 1))
-        same("its device", c.getsockopt(SOL_SDP, SDP_DEVICE, 64), b"rda\0")
-        talk("data", c, s)
+        same(name + ": names of the server", (s.getsockname()[:2],
+                                              s.getpeername()[0]), ((peer, p), own))
+        same(name + ": options are inherited", (s.getsockopt(socket.IPPROTO_TCP,
+                                                             socket.TCP_NODELAY),
+                                                s.getsockopt(socket.SOL_SOCKET,
+                                                             socket.SO_KEEPALIVE)), (1, 1))
+        same(name + ": SDP_DEVICE is the device", c.getsockopt(SOL_SDP, SDP_DEVICE, 64), b"rda\0")
+        talk(name + ": data arrives both ways", c, s)
         s.shutdown(socket.SHUT_WR)
-        same("end of data", c.recv(1), b"")
+        same(name + ": the end of the stream arrives", c.recv(1), b"")
         s.close()
 
 
 def doors_meet():
-    """AF_SDP and the Internet families are two ways to the same."""
+    """Sockets of AF_SDP and of the Internet families with IPPROTO_SDP connect to each other."""
     p = new_port()
     with door("b") as l:
         l.bind(("10.0.0.2", p))
@@ -141,10 +141,10 @@ def doors_meet():
         with socket.socket(INET, STREAM, 0, fileno=fd) as c:
             c.connect(("10.0.0.2", p))
             s = l.accept()[0]
-            talk("a client of AF_SDP", c, s)
+            talk("a client of AF_SDP exchanges data with a server of AF_INET", c, s)
             s.close()
         with door("b") as other:
-            fails("one address space", errno.EADDRINUSE, other.bind,
+            fails("the port of a listener cannot be bound again", errno.EADDRINUSE, other.bind,
                   ("10.0.0.2", p))
     p = new_port()
     with door("b") as one, door("b") as two:
@@ -152,23 +152,23 @@ def doors_meet():
             s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
             s.bind(("10.0.0.2", p))
             s.listen(1)
-        ok("SO_REUSEPORT", True)
+        ok("with SO_REUSEPORT two sockets listen at one port", True)
 
 
 def misuse():
-    fails("no datagrams", errno.EPROTONOSUPPORT, door, "a", INET,
+    fails("SOCK_DGRAM is refused", errno.EPROTONOSUPPORT, door, "a", INET,
           socket.SOCK_DGRAM)
     enter("a")
-    fails("no pairs", errno.EOPNOTSUPP, socket.socketpair, INET, STREAM,
+    fails("socketpair() is refused", errno.EOPNOTSUPP, socket.socketpair, INET, STREAM,
           IPPROTO_SDP)
     with socket.socket(INET, STREAM, 0) as s:
-        same("no protocol is TCP", identity(s)[1], socket.IPPROTO_TCP)
+        same("protocol 0 still is TCP", identity(s)[1], socket.IPPROTO_TCP)
     with door("a") as s:
-        fails("send", errno.EPIPE, s.send, b"x")
-        fails("recv", errno.ENOTCONN, s.recv, 1)
-        fails("no listener", errno.ECONNREFUSED, s.connect,
+        fails("send() without a connection: EPIPE", errno.EPIPE, s.send, b"x")
+        fails("recv() without a connection: ENOTCONN", errno.ENOTCONN, s.recv, 1)
+        fails("connect() without a listener: ECONNREFUSED", errno.ECONNREFUSED, s.connect,
               ("10.0.0.2", 6299))
-        fails("not an address of ours", errno.EADDRNOTAVAIL, s.bind,
+        fails("bind() to a foreign address: EADDRNOTAVAIL", errno.EADDRNOTAVAIL, s.bind,
               ("10.7.7.7", 80))
     if LIBC.unshare(0x40000000):
         raise OSError(ctypes.get_errno(), "unshare")
@@ -178,7 +178,7 @@ def misuse():
 
 
 def listen_again():
-    """A wildcard of both families, one of which TCP has"""
+    """The wildcard address of both families, of which TCP has the port of IPv6"""
     number = new_port()
     enter("b")
     with socket.socket(INET6) as tcp, door("b", INET6) as s:
@@ -186,19 +186,19 @@ def listen_again():
         tcp.bind(("::", number))
         tcp.listen(1)
         s.bind(("::", number))
-        fails("listen() where TCP does", errno.EADDRINUSE, s.listen, 1)
-        fails("and once more", errno.EADDRINUSE, s.listen, 1)
+        fails("listen() at a port of TCP: EADDRINUSE", errno.EADDRINUSE, s.listen, 1)
+        fails("listen() at a port of TCP, again: EADDRINUSE", errno.EADDRINUSE, s.listen, 1)
         tcp.close()
         s.listen(1)
         for to, family in ("10.0.0.2", INET), ("fd00::2", INET6):
             with door("a", family) as c:
                 c.connect((to, number))
                 s.accept()[0].close()
-                ok("when it is gone, it works: " + to, True)
+                ok("listen() works when TCP has closed the port: " + to, True)
 
 
 def sol_socket(name, s, family):
-    """Options that the core refuses to strangers, unless it asks them."""
+    """Options that the socket core refuses to unknown families before Linux 6.7."""
     asks = [int(n) for n in os.uname().release.split(".")[:2]] >= [6, 7]
     for what, opt, own in (("SO_ZEROCOPY", 60, SDP_ZEROCOPY),
                            ("SO_REUSEPORT", 15, SDP_REUSEPORT)):
@@ -216,9 +216,9 @@ def sol_socket(name, s, family):
           errno.EINVAL if asks else errno.EOPNOTSUPP, s.setsockopt,
           socket.SOL_SOCKET, 60, 2)
     s.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    same("%s, another" % name,
+    same("%s, SO_KEEPALIVE can be set" % name,
          s.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE), 1)
-    fails("%s, none" % name, errno.ENOPROTOOPT, s.setsockopt,
+    fails("%s, an unknown option: ENOPROTOOPT" % name, errno.ENOPROTOOPT, s.setsockopt,
           socket.SOL_SOCKET, 9999, 1)
 
 
@@ -239,7 +239,7 @@ def sol_sockets():
 
 
 def fallback():
-    """TCP beside SDP, with families that cannot be distinguished."""
+    """A client with SDP_FALLBACK continues with TCP, in the same family."""
     p = new_port()
     with door("b") as l, door("a") as c:
         enter("b")
@@ -251,11 +251,11 @@ def fallback():
             with open("/proc/sys/net/sdp/fallback_timeout", "w") as f:
                 f.write("1")
             c.connect(("10.0.0.2", p))
-            same("a client that falls back", identity(c)[:2],
+            same("a client that falls back is a socket of TCP", identity(c)[:2],
                  (INET, socket.IPPROTO_TCP))
             # without an offset of ports, the attempt of SDP came here
             t.accept()[0].close()
-            talk("its data", c, t.accept()[0])
+            talk("a client that falls back exchanges data", c, t.accept()[0])
 
 
 def programs():
@@ -276,7 +276,7 @@ def programs():
         c.setblocking(False)
         r, w = await asyncio.open_connection(sock=c)
         w.write(b"text\n")
-        same("asyncio", await r.readline(), b"TEXT\n")
+        same("asyncio exchanges data over SDP sockets", await r.readline(), b"TEXT\n")
         w.close()
         server.close()
 
@@ -335,17 +335,17 @@ def refused_by_bpf():
     os.close(group)
     os.system("umount " + where)
     with door("a"):
-        ok("and then allows it", True)
+        ok("without the BPF program the socket is allowed", True)
 
 
 def sockmap():
-    """A map of sockets, whose programs would take messages of TCP out of them"""
-    what = "a BPF map of sockets"
+    """A sockmap, whose programs take data out of TCP sockets, refuses SDP sockets"""
+    what = "a BPF sockmap"
     enter("a")
     try:
         group = bpf(0, struct.pack("<IIII", 15, 4, 4, 1))
     except OSError as e:
-        return skip(what + " takes none", "no such maps: %s" % e)
+        return skip(what + " refuses an SDP socket", "no such maps: %s" % e)
 
     def put(s):
         s.bind(("10.0.0.1", new_port()))
@@ -356,8 +356,8 @@ def sockmap():
 
     with socket.socket() as tcp, door("a") as s:
         put(tcp)
-        ok(what + " takes TCP's", True)
-        fails(what + " takes none", errno.EOPNOTSUPP, put, s)
+        ok(what + " takes a TCP socket", True)
+        fails(what + " refuses an SDP socket", errno.EOPNOTSUPP, put, s)
     os.close(group)
 
 

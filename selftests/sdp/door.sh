@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# socket(AF_INET or AF_INET6, SOCK_STREAM, IPPROTO_SDP): an SDP socket that looks
-# like one of the family, wherever it is asked, and loads its module itself.
+# socket(AF_INET or AF_INET6, SOCK_STREAM, IPPROTO_SDP): an SDP socket that reports
+# domain, names and addresses as a socket of the family does, and loads its module.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"

@@ -139,14 +139,14 @@ def blocking():
     p = new_port()
     with listener(sdp("b", NONE), B, p) as l, sdp("a") as c:
         c.connect((B, p))
-        same("SDP where there is SDP", domain(c), AF_SDP)
+        same("a client stays with SDP where the server has it", domain(c), AF_SDP)
         s, peer = l.accept()
         same("the listener's port is the program's", s.getsockname(), (B, p))
         same("the peer's port at the client is the program's", c.getpeername(), (B, p))
         same("accept() returns the port of the client", peer, c.getsockname())
         talk("data over SDP", c, s)
-        fails("too late", errno.EISCONN, c.setsockopt, SOL_SDP, SDP_FALLBACK,
-              NONE)
+        fails("SDP_FALLBACK of a connection: EISCONN", errno.EISCONN, c.setsockopt, SOL_SDP,
+              SDP_FALLBACK, NONE)
         s.close()
 
     p = new_port()
@@ -155,33 +155,35 @@ def blocking():
         ino = os.fstat(c.fileno()).st_ino
         set_options(c)
         c.connect((B, p))
-        same("TCP where there is none", domain(c), socket.AF_INET)
-        same("protocol", c.getsockopt(socket.SOL_SOCKET, socket.SO_PROTOCOL),
+        same("a client is TCP where the server has no SDP", domain(c), socket.AF_INET)
+        same("SO_PROTOCOL is TCP then", c.getsockopt(socket.SOL_SOCKET, socket.SO_PROTOCOL),
              socket.IPPROTO_TCP)
-        same("the copy of the descriptor too", domain(other), socket.AF_INET)
-        same("same inode", os.fstat(c.fileno()).st_ino, ino)
+        same("a copy of the descriptor is TCP, too", domain(other), socket.AF_INET)
+        same("the inode stays", os.fstat(c.fileno()).st_ino, ino)
         check_options(c)
         s, peer = l.accept()
-        same("names", (peer, c.getpeername()), (c.getsockname(), (B, p)))
+        same("both ends of TCP have the right names", (peer, c.getpeername()),
+             (c.getsockname(), (B, p)))
         talk("data over TCP", c, s)
         s.close()
-        same("end of data", other.recv(1), b"")
+        same("the end of the TCP stream arrives", other.recv(1), b"")
         other.close()
 
     p = new_port()
     with sdp("a") as c:
-        fails("neither", errno.ECONNREFUSED, c.connect, (B, p))
+        fails("neither SDP nor TCP: ECONNREFUSED", errno.ECONNREFUSED, c.connect, (B, p))
         with listener(tcp("b"), B, p) as l:
             c.connect((B, p))
-            same("second attempt", domain(c), socket.AF_INET)
+            same("a second attempt is TCP", domain(c), socket.AF_INET)
 
     p = new_port()
     with listener(tcp("b"), B, p), sdp("a") as c:
         addr = struct.pack("=H", AF_SDP) + struct.pack("!H4s8x", p, socket.inet_aton(B))
-        same("an address of family AF_SDP", LIBC.connect(c.fileno(), addr, len(addr)), 0)
-        same("TCP takes over from it", domain(c), socket.AF_INET)
+        same("connect() takes an address of family AF_SDP",
+             LIBC.connect(c.fileno(), addr, len(addr)), 0)
+        same("TCP takes over with such an address", domain(c), socket.AF_INET)
     with sdp("a", NONE) as c, listener(tcp("b"), B, p):
-        fails("without the option", errno.ECONNREFUSED, c.connect, (B, p))
+        fails("without SDP_FALLBACK: ECONNREFUSED", errno.ECONNREFUSED, c.connect, (B, p))
 
 
 # linux/in.h, linux/in6.h, asm-generic/socket.h
@@ -240,18 +242,18 @@ def set_options(c):
 
 def check_options(c):
     for level, name, value in OPTIONS:
-        same("option %d of level %d" % (name, level),
+        same("TCP has option %d of level %d" % (name, level),
              c.getsockopt(level, name), value)
-    same("SO_SNDBUF", c.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF),
+    same("TCP has SO_SNDBUF", c.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF),
          100000)
-    same("SO_LINGER", struct.unpack("ii", c.getsockopt(
+    same("TCP has SO_LINGER", struct.unpack("ii", c.getsockopt(
         socket.SOL_SOCKET, socket.SO_LINGER, 8)), (1, 5))
-    same("SO_RCVTIMEO", struct.unpack("ll", c.getsockopt(
+    same("TCP has SO_RCVTIMEO", struct.unpack("ll", c.getsockopt(
         socket.SOL_SOCKET, socket.SO_RCVTIMEO, 16))[0], 30)
-    same("FD_CLOEXEC", fcntl.fcntl(c, fcntl.F_GETFD), fcntl.FD_CLOEXEC)
+    same("TCP has FD_CLOEXEC", fcntl.fcntl(c, fcntl.F_GETFD), fcntl.FD_CLOEXEC)
     with tcp("a") as t:
         name = (socket.SOL_SOCKET, socket.SO_RCVBUF)
-        same("SO_RCVBUF was not set", c.getsockopt(*name) >=
+        same("SO_RCVBUF, not set, is that of TCP at least", c.getsockopt(*name) >=
              t.getsockopt(*name), True)
     c.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1)
 
@@ -283,22 +285,22 @@ SOCKET_OPTIONS = {
     "SO_BUF_LOCK": (72, 2), "SO_RESERVE_MEM": (73, 8192),
     "SO_TXREHASH": (74, 0), "SO_RCVMARK": (75, 1), "SO_RCVPRIORITY": (82, 1),
 }
-# Where the core refuses them to families that it does not know
+# Options of SDP for those that the core refuses to families that it does not know
 STANDS_FOR = {"SO_REUSEPORT": SDP_REUSEPORT, "SO_ZEROCOPY": SDP_ZEROCOPY}
 # Options that the core refuses for SDP, with an error
 REFUSED = {"SO_PEEK_OFF", "SO_RESERVE_MEM"}
-# Filters are not kept; these do something, once; or are for sockets of AF_UNIX
+# Filters, which are not kept; options that act once; options of AF_UNIX sockets
 NOT_KEPT = {26, 27, 44, 50, 51, 52, 68, 53, 80, 16, 34, 76, 83, 84, 85}
 
 
 def socket_options():
-    """Each option of SOL_SOCKET is as TCP has it when TCP takes over"""
+    """Each option of SOL_SOCKET has the value of a TCP socket when TCP takes over"""
     numbers = [number for number, _ in SOCKET_OPTIONS.values()]
     with tcp("a") as t:
         left = [n for n in range(1, 128) if n not in numbers and
                 n not in NOT_KEPT and attempt(t.setsockopt, socket.SOL_SOCKET,
                                               n, 1) != "ENOPROTOOPT"]
-    same("no option of SOL_SOCKET is left out", left, [])
+    same("this test has each option of SOL_SOCKET", left, [])
     for name, (number, value) in SOCKET_OPTIONS.items():
         with tcp("a") as t, sdp("a", NONE) as c:
             wanted = attempt(t.setsockopt, socket.SOL_SOCKET, number, value)
@@ -308,12 +310,12 @@ def socket_options():
             if got == "ENOTSUP" and name in REFUSED:
                 continue
             c.setsockopt(SOL_SDP, SDP_FALLBACK, ONLY)
-            same("%s is taken" % name, got, wanted)
+            same("%s: setsockopt() has the result of TCP" % name, got, wanted)
             # without a size that locks the one of SDP
             seen = [n for n in numbers if name != "SO_BUF_LOCK" or n == number]
-            same("%s is kept" % name, [(n, got, wanted) for n in seen for got, wanted
-                              in [(socket_value(c, n), socket_value(t, n))]
-                              if got != wanted], [])
+            same("%s: options are TCP's" % name, [(n, got, wanted) for n in seen for got, wanted
+                                                  in [(socket_value(c, n), socket_value(t, n))]
+                                                  if got != wanted], [])
 
 
 def socket_value(s, number):
@@ -330,7 +332,7 @@ def options6():
         c.connect(("fd00::2", p))
         same("TCP over IPv6", domain(c), socket.AF_INET6)
         for level, name, value in OPTIONS6:
-            same("IPv6: option %d of level %d" % (name, level),
+            same("IPv6: TCP has option %d of level %d" % (name, level),
                  c.getsockopt(level, name), value)
         same("IPv6: options that were not set are TCP's",
              [c.getsockopt(*name) for name in DEFAULT6], default)
@@ -356,20 +358,20 @@ def nonblocking():
                 if not ev or ev[0][1] & (OUT | ERR | HUP):
                     break
             same("epoll reports TCP", ev, [(c.fileno(), OUT)])
-            same("no error", c.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR),
+            same("SO_ERROR is 0", c.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR),
                  0)
             same("after epoll the socket is TCP", domain(c), socket.AF_INET)
-            same("O_NONBLOCK", c.getblocking(), False)
+            same("O_NONBLOCK stays", c.getblocking(), False)
             s, peer = l.accept()
             s.send(b"x")
             if not edge:
                 e.modify(c, IN)
             ev = e.poll(20)
             ok("epoll reports data", bool(ev) and ev[0][1] & IN, ev)
-            same("data", c.recv(9), b"x")
+            same("the data is right", c.recv(9), b"x")
             s.close()
             ev = e.poll(20)
-            ok("epoll reports the end", bool(ev) and ev[0][1] & IN, ev)
+            ok("epoll reports the end of the stream", bool(ev) and ev[0][1] & IN, ev)
             e.unregister(c)
         e.close()
 
@@ -391,22 +393,23 @@ def nonblocking():
     with listener(tcp("b"), B, p + OFFSET), listener(tcp("b"), B, p) as l:
         with sdp("a") as c:
             c.setblocking(False)
-            same("silence", c.connect_ex((B, p)), errno.EINPROGRESS)
-            same("again", c.connect_ex((B, p)), errno.EALREADY)
+            same("connect() without an answer of SDP: EINPROGRESS", c.connect_ex((B, p)),
+                 errno.EINPROGRESS)
+            same("connect() again: EALREADY", c.connect_ex((B, p)), errno.EALREADY)
             ready = select.select([], [c], [], 20)
             same("after a while it is TCP", (len(ready[1]), domain(c)),
                  (1, socket.AF_INET))
-            same("connect tells that it is done", c.connect_ex((B, p)), 0)
-            same("connect() again: EISCONN", c.connect_ex((B, p)), errno.EISCONN)
+            same("connect() after that: 0", c.connect_ex((B, p)), 0)
+            same("connect() once more: EISCONN", c.connect_ex((B, p)), errno.EISCONN)
         with sdp("a") as c:
             c.setblocking(False)
             c.connect_ex((B, p))
-        ok("close in the middle", True)
+        ok("a socket can be closed while it waits for SDP", True)
     sysctl("a", "fallback_timeout", 3)
 
 
 def stamps():
-    """Time stamps that were asked for before it was TCP come."""
+    """Time stamps that were requested before TCP took over are delivered."""
     flags = RX_SOFTWARE | SOFTWARE
     for name, value in ((SO_TIMESTAMPNS, 1), (SO_TIMESTAMPNS_NEW, 1),
                         (SO_TIMESTAMPING, flags)):
@@ -426,7 +429,7 @@ def stamps():
                 if got:
                     break
                 time.sleep(0.1)
-            same("its time stamps", [m[:2] for m in got],
+            same("TCP delivers the time stamps of option %d" % name, [m[:2] for m in got],
                  [(socket.SOL_SOCKET, name)])
             s.close()
 
@@ -466,7 +469,7 @@ def meanwhile():
 
 
 def waits(p, l, what, read):
-    """Calls that wait for the connection get one of TCP"""
+    """Calls that wait for the connection continue with TCP"""
     with sdp("a") as c:
         c.setblocking(False)
         c.connect_ex((B, p))
@@ -475,10 +478,10 @@ def waits(p, l, what, read):
         t = threading.Thread(target=lambda: got.append(attempt(read, c)))
         t.start()
         same("send waits for the connection", attempt(c.send, b"early"), 5)
-        same("which is TCP", domain(c), socket.AF_INET)
+        same("the connection is TCP", domain(c), socket.AF_INET)
         s = l.accept()[0]
         s.settimeout(20)
-        same("its data", attempt(s.recv, 9), b"early")
+        same("the data of that send arrives", attempt(s.recv, 9), b"early")
         s.send(b"answer")
         t.join(20)
         same("the answer arrives: " + what, got, [b"answer"])
@@ -517,7 +520,7 @@ def sigio():
         end = time.time() + 20
         while not got and time.time() < end:
             time.sleep(0.05)
-        ok("SIGIO", bool(got))
+        ok("TCP sends SIGIO to the owner that was set before", bool(got))
         s.close()
     signal.signal(signal.SIGIO, signal.SIG_IGN)
 
@@ -528,9 +531,10 @@ def no_device():
         with tcp("a", v6) as l, sdp("a", TCP, v6) as c:
             listener(l, host, p)
             c.connect((host, p))
-            same("no device: %s" % host, domain(c), l.family)
+            same("TCP where no device is: %s" % host, domain(c), l.family)
             s, peer = l.accept()
-            same("its names", peer[:2], c.getsockname()[:2])
+            same("both ends agree on the name of the client: %s" % host, peer[:2],
+                 c.getsockname()[:2])
             s.close()
             c.close()
         with sdp("a", TCP, v6) as c:
@@ -538,11 +542,13 @@ def no_device():
             with tcp("a", v6) as l:
                 listener(l, host, new_port())
                 err = c.connect_ex((host, port))
-                ok("without waiting", err in (0, errno.EINPROGRESS), err)
+                ok("nonblocking connect() without a device begins",
+                   err in (0, errno.EINPROGRESS), err)
                 ready = select.select([], [c], [], 20)
-                same("ready", len(ready[1]), 1)
-                same("error", c.getsockopt(socket.SOL_SOCKET,
-                                           socket.SO_ERROR), 0)
+                same("nonblocking connect() without a device ends", len(ready[1]), 1)
+                same("nonblocking connect() without a device succeeds",
+                     c.getsockopt(socket.SOL_SOCKET,
+                                  socket.SO_ERROR), 0)
 
 
 def server():
@@ -553,45 +559,47 @@ def server():
         with sdp("b", TCP, v6) as l:
             listener(l, host, p)
             e.register(l, IN)
-            same("own port, %s" % host, l.getsockname()[:2], (host, p))
-            same("nothing yet", e.poll(0), [])
-            fails("nothing to accept", errno.EAGAIN, nowait_accept, l)
+            same("a listener of both has the requested port, %s" % host, l.getsockname()[:2],
+                 (host, p))
+            same("epoll of a listener without connections", e.poll(0), [])
+            fails("accept() of nothing: EAGAIN", errno.EAGAIN, nowait_accept, l)
             with sdp("a", NONE) as c:
                 c.connect(to)
-                same("epoll sees SDP", e.poll(20), [(l.fileno(), IN)])
+                same("epoll reports a connection of SDP", e.poll(20), [(l.fileno(), IN)])
                 s, peer = l.accept()
-                same("accepted SDP", (domain(s), peer[1]),
+                same("accept() returns the connection of SDP", (domain(s), peer[1]),
                      (AF_SDP, c.getsockname()[1]))
-                same("at the port", s.getsockname()[1], p)
-                talk("data", c, s)
+                same("the connection of SDP has the listener's port", s.getsockname()[1], p)
+                talk("data arrives over SDP", c, s)
                 s.close()
             with tcp("a") as c:
                 c.connect(to)
-                same("epoll sees TCP", e.poll(20), [(l.fileno(), IN)])
-                same("select too", len(select.select([l], [], [], 20)[0]), 1)
+                same("epoll reports a connection of TCP", e.poll(20), [(l.fileno(), IN)])
+                same("select() reports a connection of TCP",
+                     len(select.select([l], [], [], 20)[0]), 1)
                 s, peer = l.accept()
-                same("accepted TCP", (domain(s), peer[1]),
+                same("accept() returns the connection of TCP", (domain(s), peer[1]),
                      (l.family, c.getsockname()[1]))
-                same("at the port too", s.getsockname()[1], p)
-                talk("data", c, s)
+                same("the connection of TCP has the listener's port", s.getsockname()[1], p)
+                talk("data arrives over TCP", c, s)
                 s.close()
             blocked_accept(l, to)
             both_in_turn(l, to)
-            fails("in use", errno.EADDRINUSE, listener, tcp("b", v6), host, p)
+            fails("its port is in use for TCP", errno.EADDRINUSE, listener, tcp("b", v6), host, p)
             l.shutdown(socket.SHUT_RDWR)
-            fails("shutdown: not listening", errno.EINVAL, l.accept)
+            fails("accept() after shutdown: EINVAL", errno.EINVAL, l.accept)
             with tcp("a") as c:
-                fails("nor for TCP", errno.ECONNREFUSED, c.connect, to)
+                fails("after shutdown TCP clients are refused", errno.ECONNREFUSED, c.connect, to)
             l.listen(3)
             with tcp("a") as c:
                 c.connect(to)
                 l.accept()[0].close()
             with sdp("a", NONE) as c:
                 c.connect(to)
-                same("listens again", domain(l.accept()[0]), AF_SDP)
+                same("it can listen again, for both", domain(l.accept()[0]), AF_SDP)
         e.close()
         with tcp("a") as c, tcp("b", v6) as l:
-            fails("closed", errno.ECONNREFUSED, c.connect, to)
+            fails("after close TCP clients are refused", errno.ECONNREFUSED, c.connect, to)
             listener(l, host, p)
             c.connect(to)
             ok("a server of TCP starts at the same port", True)
@@ -615,7 +623,8 @@ def blocked_accept(l, to):
         with make() as c:
             c.connect(to)
             t.join(20)
-            same("accept wakes up", [domain(s) for s in got], [family])
+            same("a blocked accept() takes a connection of family %d" % family,
+                 [domain(s) for s in got], [family])
             got[0].close()
 
 
@@ -624,8 +633,8 @@ def both_in_turn(l, to):
     for c in clients:
         c.connect(to)
     kinds = [domain(l.accept()[0]) == AF_SDP for i in clients]
-    same("no kind waits for the other", [sum(kinds[i:i + 2])
-                                         for i in (0, 2, 4)], [1, 1, 1])
+    same("accept() takes SDP and TCP in turn", [sum(kinds[i:i + 2])
+                                                for i in (0, 2, 4)], [1, 1, 1])
     for c in clients:
         c.close()
 
@@ -637,15 +646,15 @@ def without_offset():
     p = new_port()
     with sdp("b") as l, tcp("a") as c, sdp("b", NONE) as other:
         listener(l, B, p)
-        same("no room for both: TCP alone", domain(l), socket.AF_INET)
-        same("counted", counter("b", "tcp_listens"), before + 1)
+        same("without an offset of ports a listener of both is TCP", domain(l), socket.AF_INET)
+        same("the listener of TCP is counted", counter("b", "tcp_listens"), before + 1)
         c.connect((B, p))
         s, peer = l.accept()
-        talk("data", c, s)
+        talk("data arrives at the listener of TCP", c, s)
         s.close()
     with sdp("a") as c, listener(sdp("b", NONE), B, new_port()) as l:
         c.connect((B, port))
-        same("SDP without offset", domain(c), AF_SDP)
+        same("without an offset of ports a listener of SDP alone is SDP", domain(c), AF_SDP)
     for netns in "a", "b":
         sysctl(netns, "port_offset", OFFSET)
 
@@ -667,7 +676,7 @@ def reason(what, netns, s, p, word, before):
     end = time.monotonic() + 60
     while shown(netns, p) and time.monotonic() < end:
         time.sleep(0.2)
-    same("gone: %s" % what, shown(netns, p), [])
+    same("no socket is left: %s" % what, shown(netns, p), [])
 
 
 def reasons():
@@ -694,10 +703,10 @@ def reasons():
     with sdp("b") as l:
         l.setsockopt(SOL_SDP, SDP_FALLBACK, ONLY)
         listener(l, B, new_port())
-        same("as it was requested", shown("b", port), [("LISTEN", "requested")])
+        same("why it is TCP: SDP_FALLBACK 2", shown("b", port), [("LISTEN", "requested")])
     with listener(sdp("b"), B, new_port()), sdp("a") as c:
         c.connect((B, port))
-        same("SDP is no TCP", shown("a", port), [("ESTAB", None)])
+        same("a connection of SDP has no reason", shown("a", port), [("ESTAB", None)])
     remembered()
 
 
@@ -710,7 +719,7 @@ def remembered():
         for word in "refused", "recent":
             with sdp("a") as c:
                 c.connect((B, p))
-                same("a connection, %s" % word, shown("a", p), [("ESTAB", word)])
+                same("a connection is TCP: %s" % word, shown("a", p), [("ESTAB", word)])
     same("SDP was tried once", counter("a", "active_opens"), before + 1)
     time.sleep(2.2)
     with listener(sdp("b"), B, p), sdp("a") as c:
@@ -719,19 +728,19 @@ def remembered():
     # refused by both: nothing to remember
     p = new_port()
     with sdp("a") as c:
-        fails("no listener", errno.ECONNREFUSED, c.connect, (B, p))
+        fails("no listener of either: ECONNREFUSED", errno.ECONNREFUSED, c.connect, (B, p))
     with listener(sdp("b"), B, p), sdp("a") as c:
         c.connect((B, p))
-        same("a server that came later", shown("a", p), [("ESTAB", None)])
+        same("a refusal by both is not remembered", shown("a", p), [("ESTAB", None)])
     what_is_remembered()
     sysctl("a", "fallback_memory", 0)
 
 
 def taught(p):
-    """TCP answers at port @p, and SDP does not"""
+    """TCP answers at port @p, and SDP does not, which is remembered"""
     with listener(tcp("b"), B, p), sdp("a") as c:
         c.connect((B, p))
-        same("taught", shown("a", p), [("ESTAB", "refused")])
+        same("a refusal by SDP alone: TCP", shown("a", p), [("ESTAB", "refused")])
 
 
 def what_is_remembered():
@@ -742,28 +751,30 @@ def what_is_remembered():
     taught(p)
     with listener(sdp("b", NONE), B, p):
         with sdp("a") as c:
-            fails("TCP first", errno.ECONNREFUSED, c.connect, (B, p))
+            fails("where SDP failed TCP is tried first, and refused", errno.ECONNREFUSED, c.connect,
+                  (B, p))
         with sdp("a") as c:
             c.connect((B, p))
-            same("TCP has failed, then SDP", shown("a", p), [("ESTAB", None)])
+            same("after TCP has failed SDP is tried", shown("a", p), [("ESTAB", None)])
     # both fail at one port, then the descriptor, which is TCP, goes to another one
     p, other = new_port(), new_port()
     with listener(tcp("b"), B, other), sdp("a") as c:
-        fails("both refused", errno.ECONNREFUSED, c.connect, (B, p))
+        fails("both refuse: ECONNREFUSED", errno.ECONNREFUSED, c.connect, (B, p))
         c.connect((B, other))
     with listener(sdp("b", NONE), B, p), sdp("a") as c:
         c.connect((B, p))
-        same("nothing was learned of the first", shown("a", p), [("ESTAB", None)])
-    # the limit of a program says nothing
+        same("success at another port is not remembered for the first", shown("a", p),
+             [("ESTAB", None)])
+    # the failure of SDP by a limit of the program is not remembered
     p = new_port()
     with listener(tcp("b"), B, p), listener(tcp("b"), B, p + OFFSET), sdp("a") as c:
         c.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 100)
         c.connect((B, p))
-        same("a short limit", shown("a", p)[0], ("ESTAB", "timeout"))
+        same("TCP_USER_TIMEOUT ends the attempt of SDP", shown("a", p)[0], ("ESTAB", "timeout"))
     with listener(sdp("b"), B, p), sdp("a") as c:
         c.connect((B, p))
-        same("is the program's own", shown("a", p), [("ESTAB", None)])
-    # a port that TCP cannot have is not one that refuses
+        same("TCP_USER_TIMEOUT is not remembered", shown("a", p), [("ESTAB", None)])
+    # a local port that TCP cannot bind does not count as a refusal
     p = new_port()
     taught(p)
     with tcp("a") as taken, sdp("a", NONE) as c:
@@ -771,56 +782,58 @@ def what_is_remembered():
         taken.bind((A, 7780))
         taken.listen()
         c.setsockopt(SOL_SDP, SDP_FALLBACK, TCP)
-        fails("its port is taken", errno.EADDRINUSE, c.connect, (B, p))
-    # as a device that it is bound to is another question
+        fails("its local port is TCP's: EADDRINUSE", errno.EADDRINUSE, c.connect, (B, p))
+    # what is remembered does not apply to a socket that is bound to a device
     with listener(sdp("b", NONE), B, p), sdp("a") as c:
         c.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b"va")
         c.connect((B, p))
-        same("bound to a device", shown("a", p), [("ESTAB", None)])
+        same("a socket that is bound to a device tries SDP", shown("a", p), [("ESTAB", None)])
     # 0 forgets at once
     p = new_port()
     taught(p)
     sysctl("a", "fallback_memory", 0)
     with listener(sdp("b"), B, p), sdp("a") as c:
         c.connect((B, p))
-        same("0 forgets", shown("a", p), [("ESTAB", None)])
+        same("fallback_memory 0 forgets", shown("a", p), [("ESTAB", None)])
 
 
 def limited_here():
-    """This end has as many connections as it may: TCP, which does not count."""
+    """This end has as many SDP connections as it may: TCP, which has no such limit."""
     p, bound = new_port(), new_port()
     refused = counter("a", "conn_limit")
     with listener(sdp("b"), B, p) as l, sdp("a") as first:
         first.connect((B, p))
         sysctl("a", "max_connections", 1)
-        same("the first is SDP", domain(first), AF_SDP)
+        same("the connection before the limit is SDP", domain(first), AF_SDP)
         l.accept()[0].close()
         with sdp("a", NONE) as c:
-            fails("without the option", errno.ENOBUFS, c.connect, (B, p))
+            fails("at the limit without SDP_FALLBACK: ENOBUFS", errno.ENOBUFS, c.connect, (B, p))
             c.setsockopt(SOL_SDP, SDP_FALLBACK, TCP)
             c.connect((B, p))
-            same("with it, the same socket", domain(c), socket.AF_INET)
+            same("at the limit with SDP_FALLBACK: TCP", domain(c), socket.AF_INET)
             s = l.accept()[0]
-            same("with the option, the listener takes TCP, too", domain(s), socket.AF_INET)
-            talk("data", c, s)
+            same("a listener with SDP_FALLBACK takes that", domain(s), socket.AF_INET)
+            talk("at the limit data arrives", c, s)
             s.close()
         with sdp("a", NONE) as c:
             c.setsockopt(socket.SOL_IP, IP_LOCAL_PORT_RANGE, struct.pack("I", 40000 | 40100 << 16))
-            fails("nor with a range of ports of its own", errno.ENOBUFS, c.connect, (B, p))
+            fails("at the limit with a range of ports: ENOBUFS", errno.ENOBUFS, c.connect, (B, p))
         with sdp("a") as c, sdp("a") as more:
             c.bind((A, bound))
             c.connect((B, p))
-            same("a bound one", l.accept()[1], (A, bound))
+            same("at the limit a bound socket keeps its port", l.accept()[1], (A, bound))
             more.connect((B, p))
-            same("TCP has no limit", domain(more), socket.AF_INET)
+            same("at the limit a second connection of TCP", domain(more), socket.AF_INET)
             l.accept()[0].close()
         with sdp("a") as c:
             c.setblocking(False)
             err = c.connect_ex((B, p))
-            ok("without waiting", err in (0, errno.EINPROGRESS), err)
-            same("ready", len(select.select([], [c], [], 20)[1]), 1)
-            same("TCP", (domain(c), c.getsockopt(socket.SOL_SOCKET,
-                                                 socket.SO_ERROR)),
+            ok("at the limit nonblocking connect() begins", err in (0, errno.EINPROGRESS), err)
+            same("at the limit nonblocking connect() ends",
+                 len(select.select([], [c], [], 20)[1]), 1)
+            same("at the limit nonblocking connect() is TCP",
+                 (domain(c), c.getsockopt(socket.SOL_SOCKET,
+                                          socket.SO_ERROR)),
                  (socket.AF_INET, 0))
             l.accept()[0].close()
     with sdp("a") as c:
@@ -828,9 +841,9 @@ def limited_here():
         with listener(sdp("b", NONE), B, new_port()) as l, sdp("a") as first:
             first.connect((B, port))
             sysctl("a", "max_connections", 1)
-            fails("no TCP listener: its error", errno.ECONNREFUSED,
+            fails("at the limit without a TCP listener: ECONNREFUSED", errno.ECONNREFUSED,
                   c.connect, (B, port))
-    same("counted", counter("a", "conn_limit"), refused + 7)
+    same("each connect() at the limit is counted", counter("a", "conn_limit"), refused + 7)
     # closed sockets are gone a little later
     p = new_port()
     with listener(sdp("b"), B, p) as l:
@@ -842,12 +855,12 @@ def limited_here():
             if kind == AF_SDP:
                 break
             time.sleep(0.05)
-        same("there is room again: SDP", kind, AF_SDP)
+        same("below the limit connections are SDP again", kind, AF_SDP)
     sysctl("a", "max_connections", 0)
 
 
 def limited_there():
-    """The other end has: a listener of both takes TCP, one of SDP nothing."""
+    """The other end has as many as it may: a listener of both takes TCP, one of SDP none."""
     p = new_port()
     refused = counter("b", "conn_limit")
     with listener(sdp("b"), B, p) as l, sdp("a") as first:
@@ -855,19 +868,22 @@ def limited_there():
         accepted = l.accept()[0]
         sysctl("b", "max_connections", 1)
         with sdp("a", NONE) as c:
-            fails("SDP alone", errno.ECONNREFUSED, c.connect, (B, p))
+            fails("at the peer's limit a client of SDP alone is refused", errno.ECONNREFUSED,
+                  c.connect,
+                  (B, p))
         with sdp("a") as c, sdp("a") as more:
             c.connect((B, p))
             s = l.accept()[0]
-            same("both ends take TCP", (domain(c), domain(s)),
+            same("at the peer's limit both ends take TCP", (domain(c), domain(s)),
                  (socket.AF_INET, socket.AF_INET))
-            talk("data", c, s)
+            talk("at the peer's limit data arrives", c, s)
             more.connect((B, p))
-            same("as many as there are", domain(l.accept()[0]), socket.AF_INET)
-            s.close()
-        talk("the first goes on", first, accepted)
+            same("at the peer's limit a second connection of TCP", domain(l.accept()[0]),
+                 socket.AF_INET)
+        s.close()
+        talk("the connection before the limit still works", first, accepted)
         accepted.close()
-    same("counted", counter("b", "conn_limit"), refused + 3)
+    same("each request at the limit is counted", counter("b", "conn_limit"), refused + 3)
     sysctl("b", "max_connections", 0)
 
 
@@ -876,25 +892,25 @@ def only():
     with sdp("b") as l, sdp("a") as c:
         l.bind((B, p))
         l.setsockopt(SOL_SDP, SDP_FALLBACK, ONLY)
-        same("TCP from now on", domain(l), socket.AF_INET)
+        same("SDP_FALLBACK 2 makes it a TCP socket at once", domain(l), socket.AF_INET)
         same("a bound socket that becomes TCP stays bound", l.getsockname(), (B, p))
         l.listen(1)
         c.setsockopt(SOL_SDP, SDP_FALLBACK, ONLY)
         c.connect((B, p))
-        ok("connected", True)
+        ok("sockets with SDP_FALLBACK 2 connect", True)
         with listener(sdp("b", NONE), B, p) as other:
-            ok("the port of SDP is free", True)
+            ok("SDP can listen at the port of such a socket", True)
     with sdp("a") as c:
-        same("get", c.getsockopt(SOL_SDP, SDP_FALLBACK), TCP)
+        same("SDP_FALLBACK can be read", c.getsockopt(SOL_SDP, SDP_FALLBACK), TCP)
         for bad in -1, 3:
-            fails("value %d" % bad, errno.EINVAL, c.setsockopt, SOL_SDP,
+            fails("SDP_FALLBACK %d: EINVAL" % bad, errno.EINVAL, c.setsockopt, SOL_SDP,
                   SDP_FALLBACK, bad)
         c.setsockopt(SOL_SDP, SDP_FALLBACK, NONE)
-        same("back", c.getsockopt(SOL_SDP, SDP_FALLBACK), NONE)
+        same("SDP_FALLBACK can be set to 0 again", c.getsockopt(SOL_SDP, SDP_FALLBACK), NONE)
     with sdp("b") as l, sdp("b") as other:
         listener(l, B, new_port())
-        fails("listener", errno.EISCONN, l.setsockopt, SOL_SDP, SDP_FALLBACK,
-              ONLY)
+        fails("SDP_FALLBACK of a listener: EISCONN", errno.EISCONN, l.setsockopt, SOL_SDP,
+              SDP_FALLBACK, ONLY)
     with listener(tcp("b"), B, new_port()), sdp("b") as l:
         fails("bind reports the port as used by TCP", errno.EADDRINUSE, l.bind, (B, port))
     with sdp("b") as l, tcp("b") as t:
@@ -908,24 +924,24 @@ def only():
         with tcp("a") as t, sdp("a", NONE) as s:
             t.connect(l.getsockname())
             s.connect(l.getsockname())
-            ok("a port that the kernel chose", True)
+            ok("at a port that the kernel chose both kinds connect", True)
     for v6, host in (0, "127.0.0.1"), (1, "::1"), (0, "10.9.9.9"), \
             (1, "fd99::9"):
         with sdp("b", TCP, v6) as l, tcp("b", v6) as c:
             listener(l, host, 0)
             c.connect(l.getsockname())
-            same("server at %s" % host, l.accept()[1], c.getsockname())
-            fails("bind once", errno.EINVAL, l.bind, (host, 0))
+            same("a server at %s takes TCP" % host, l.accept()[1], c.getsockname())
+            fails("a second bind(): EINVAL", errno.EINVAL, l.bind, (host, 0))
             if "9" in host:
-                same("no device has the address", domain(l), c.family)
-    # a bound client keeps its port, which the device has only just given up
+                same("a listener at an address without a device is TCP", domain(l), c.family)
+    # a bound client keeps its port with TCP, though SDP has just used it
     p = new_port()
     with listener(tcp("b"), B, p) as l:
         for own in range(7771, 7776):
             with sdp("a") as c:
                 c.bind((A, own))
                 c.connect((B, p))
-                same("bound client", l.accept()[1], (A, own))
+                same("a bound client of TCP has its port", l.accept()[1], (A, own))
 
 
 def main():
@@ -935,7 +951,7 @@ def main():
         sysctl(netns, "fallback_memory", 0)
     connects = counter("a", "tcp_connects")
     blocking()
-    ok("counted", counter("a", "tcp_connects") >= connects + 2)
+    ok("connections of TCP are counted", counter("a", "tcp_connects") >= connects + 2)
     socket_options()
     options6()
     nonblocking()
