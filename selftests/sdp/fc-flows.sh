@@ -16,11 +16,11 @@ PORT=7900
 KINDS=${KINDS:-hybrid}
 # values of SDP_FLOW_CONTROL
 declare -A FLOW=([credit]=2 [rdma]=3 [vwin]=4 [transport]=5)
-# the counter that says that it was used, "" if there is none
+# counter of the connections with that flow control, "" if there is none
 declare -A USED=([credit]="" [rdma]=ring_links [vwin]=vwin_links
 	[transport]=shared_links)
 
-# flows KIND POLICY [OPTION]... [WAY]...
+# flows KIND POLICY [OPTION]...: run sdp-flows, whose connections request that flow control
 flows() {
 	local desc="$1 $2" used=${USED[$2]} before=0 fallbacks rc line ns=()
 
@@ -39,10 +39,10 @@ flows() {
 		*) ktap_diag "$line" ;;
 		esac
 	done </tmp/flows.tap
-	ktap_is "$desc: all connections use it" $rc 0
+	ktap_is "$desc: sdp-flows succeeds" $rc 0
 	[ -z "$used" ] || [ "$(sdp_counter a "$used")" -gt "$before" ] ||
 		ktap_fail "$desc: the flow control was used"
-	ktap_is "$desc: no connection uses another one" "$(sdp_counter a fc_fallbacks)" "$fallbacks"
+	ktap_is "$desc: no connection falls back to another flow control" "$(sdp_counter a fc_fallbacks)" "$fallbacks"
 	rm -f /tmp/flows.tap
 }
 
@@ -55,7 +55,7 @@ for kind in $KINDS; do
 	fi
 	modprobe -q sdp
 	ran=$kind
-	# what a device cannot is in fc.sh
+	# fc.sh tests what a device does not support
 	case $kind in
 	hybrid) policies="credit rdma vwin transport" ;;
 	siw) policies="credit rdma" ;;

@@ -16,17 +16,17 @@ SERVER=10.0.0.2
 PORT=7700
 MAP=/run/fc.map
 KINDS=${KINDS:-hybrid}
-# bytes that a message has room for, on average, without the first and the last
+# least average of bytes in a message, without the first and the last
 MESSAGE=24576
 BULK=$(scaled 262144 32768)
 
-# sysctls NAME VALUE [a|b]: on both sides, or on one
+# sysctls NAME VALUE [a|b]: set net.sdp.NAME on both sides, or on one
 sysctls() {
 	[ "$3" = b ] || in_a sh -c "echo $2 >/proc/sys/net/sdp/$1"
 	[ "$3" = a ] || in_b sh -c "echo $2 >/proc/sys/net/sdp/$1"
 }
 
-# established a|b: of the socket that is not the server's, or the server's
+# established a|b FILTER: what jq finds in the client's socket (a), or the server's (b)
 established() {
 	local side='.peer.port == '$PORT
 	[ "$1" = a ] || side='.local.port == '$PORT
@@ -36,7 +36,8 @@ established() {
 
 fallbacks() { echo $(($(sdp_counter a fc_fallbacks) - $1)) $(($(sdp_counter b fc_fallbacks) - $2)); }
 
-# falls_back A_WANTED B_WANTED: what is counted when those have a reason
+# falls_back A_WANTED B_WANTED: how many fallbacks are counted at each end: one where there
+# is a reason
 falls_back() {
 	local a=0 b=0
 	[ -z "${1#* }" ] || a=1
@@ -49,7 +50,8 @@ falls_back() {
 	fi
 }
 
-# policy_is DESCRIPTION A_WANTED B_WANTED: of a fresh connection from a to b
+# policy_is DESCRIPTION A_WANTED B_WANTED: "FLOW-CONTROL REASON" of both ends of a fresh
+# connection from a to b
 policy_is() {
 	local desc=$1 want="$2|$3" s a b i before
 	PORT=$((PORT + 1))
@@ -65,7 +67,7 @@ policy_is() {
 		[ "$a|$b" = "$want" ] && break
 		sleep 0.1
 	done
-	ktap_is "$desc" "$a|$b" "$want"
+	ktap_is "$desc: a has ${2% }, b has ${3% }" "$a|$b" "$want"
 	# shellcheck disable=SC2086 # two words
 	ktap_is "$desc: fallbacks are counted" "$(fallbacks $before)" \
 		"$(falls_back "$2" "$3")"
@@ -73,7 +75,7 @@ policy_is() {
 	stop_bg "$s"
 }
 
-# server: of sdp-fc, at a port of its own
+# server: start one of sdp-fc, at a port of its own
 server() {
 	PORT=$((PORT + 1))
 	rm -f $MAP
@@ -82,13 +84,13 @@ server() {
 	wait_for 30 said listening
 }
 
-# many POLICY SIZE COUNT SHARE: sends to a reader that reads when no more are taken.
-# Waiting sends join a message, SHARE per cent of all
+# many POLICY SIZE COUNT SHARE: COUNT sends to a reader that reads when no more are taken.
+# At least SHARE per cent of the sends wait, and those that wait join a message
 many() {
 	local n msgs most waited rounds
 	n=$(scaled "$3" 500)
 	msgs=$(sdp_counter a tx_data_msgs)
-	ktap_check "$KIND $1: $n sends of $2 bytes" in_a timeout 120 \
+	ktap_check "$KIND $1: $n sends of $2 bytes arrive" in_a timeout 120 \
 		sdp-fc send $SERVER $PORT $MAP "$n" "$2" || return
 	msgs=$(($(sdp_counter a tx_data_msgs) - msgs))
 	read -r _ waited rounds <<<"$KTAP_OUT"
@@ -103,9 +105,9 @@ many() {
 		ktap_fail "$KIND $1: $n sends of $2 bytes that wait join" \
 			"$msgs messages, $most are enough"
 	fi
-	# too few to fill anything
+	# under the debug kernel too few to fill the buffers
 	if ! is_debug && [ "$4" -gt 0 ]; then
-		ktap_check "$KIND $1: $4 % of the sends wait" \
+		ktap_check "$KIND $1: at least $4 % of the sends wait" \
 			test $((waited * 100)) -ge $((n * $2 * $4))
 	fi
 }
@@ -131,8 +133,8 @@ fill() {
 	rm -f /run/fc.go /run/fc.log
 }
 
-# full POLICY SIZE LEAST: a reader that sleeps; per cent of its memory in use when
-# no more is taken, and then how few messages carry what waits
+# full POLICY SIZE LEAST: a reader sleeps. When no more is taken, at least LEAST per cent of
+# its memory are in use; then few messages carry what waits
 full() {
 	local held reserved log msgs waiting most i
 	# on a busy machine vwin's device may have taken large messages, and most of what
@@ -146,9 +148,9 @@ full() {
 	done
 	ktap_diag "$KIND $1: sends of $2 bytes: $held of ${reserved:-0} bytes held"
 	if [ "$((held * 100))" -ge "$((reserved * $3))" ] && [ "$held" -gt 0 ]; then
-		ktap_ok "$KIND $1: $3 % of the memory is used, sends of $2 bytes"
+		ktap_ok "$KIND $1: at least $3 % of the memory is used, sends of $2 bytes"
 	else
-		ktap_fail "$KIND $1: $3 % of the memory is used, sends of $2 bytes" \
+		ktap_fail "$KIND $1: at least $3 % of the memory is used, sends of $2 bytes" \
 			"$held of $reserved"
 	fi
 	most=$((waiting / MESSAGE + 4))
@@ -165,8 +167,8 @@ full() {
 			"$waiting bytes in $msgs messages, $most are enough"
 	fi
 	case $log in
-	*ok*) ktap_ok "$KIND $1: and all of it arrives" ;;
-	*) ktap_fail "$KIND $1: and all of it arrives" "$log" ;;
+	*ok*) ktap_ok "$KIND $1: all sends of $2 bytes arrive" ;;
+	*) ktap_fail "$KIND $1: all sends of $2 bytes arrive" "$log" ;;
 	esac
 }
 
@@ -182,7 +184,7 @@ computing() {
 	done
 }
 
-# transfers POLICY: data in every way
+# transfers POLICY: data in both directions, on many connections, by other calls
 transfers() {
 	PORT=$((PORT + 1))
 	start_bg b sdp-run xfer -s -h $SERVER -p $PORT
@@ -200,8 +202,7 @@ transfers() {
 	stop_bg "$x"
 }
 
-# bulk POLICY: credits and room are announced now and then, not for each message; at
-# most every so many bytes, and every so many messages
+# bulk POLICY: credits and free room are announced now and then, not for each message
 bulk() {
 	local n=$((32 * BULK)) x msgs updates most
 	PORT=$((PORT + 1))
@@ -245,7 +246,7 @@ announced() {
 	msgs=$(sdp_counter a tx_data_msgs)
 	sent=$(sdp_counter a tx_immediates)
 	got=$(sdp_counter b rx_immediates)
-	ktap_check "$1" in_a sdp-run xfer -h $SERVER -p $PORT -t 90 -m block \
+	ktap_check "$1: the transfer works" in_a sdp-run xfer -h $SERVER -p $PORT -t 90 -m block \
 		-n $((8 * BULK)) -d 50000 -w 1000
 	msgs=$(($(sdp_counter a tx_data_msgs) - msgs))
 	sent=$(($(sdp_counter a tx_immediates) - sent))
@@ -262,8 +263,8 @@ announced() {
 	stop_bg "$x"
 }
 
-# answered KIND: requests and answers, of which immediate data announce most; free
-# room is announced with the others
+# answered KIND: requests and answers; immediate data announce most of them, and the other
+# messages announce free room as well
 answered() {
 	local x sent told rounds
 	PORT=$((PORT + 1))
@@ -273,17 +274,17 @@ answered() {
 	wait_port b $PORT
 	sent=$(sdp_counter a tx_immediates)
 	told=$(($(sdp_counter a tx_credit_updates) + $(sdp_counter b tx_credit_updates)))
-	ktap_check "$1 rdma: $rounds answers of 16 KB" in_a timeout 90 \
+	ktap_check "$1 rdma: $rounds answers of 16 KB arrive" in_a timeout 90 \
 		sdpbench -p $PORT -T lat -L 16384 -P "$rounds" -r 1 $SERVER
 	sent=$(($(sdp_counter a tx_immediates) - sent))
 	told=$(($(sdp_counter a tx_credit_updates) + $(sdp_counter b tx_credit_updates) - told))
 	ktap_diag "$1 rdma: $sent with immediate data, $told updates"
-	ktap_check "$1 rdma: immediate data announce most of them" test $sent -ge $((rounds / 2))
+	ktap_check "$1 rdma: immediate data announce at least half of the requests" test $sent -ge $((rounds / 2))
 	ktap_check "$1 rdma: few updates for request/response traffic" test $told -le 4
 	stop_bg "$x"
 }
 
-# immediate KIND: who announces how; either end may not want immediate data
+# immediate KIND: how data are announced; either end can refuse immediate data
 immediate() {
 	local by=immediate
 	[ "$1" != siw ] || by=messages
@@ -298,8 +299,8 @@ immediate() {
 	sysctls rdma_immediate 1
 }
 
-# takes RUN: bytes that each end can write without a reader, the smaller one. A busy machine
-# may leave both alone for a second.
+# takes RUN: bytes that each end can write without a reader, the smaller number. On a busy
+# machine both may not run for a second, so a stall is three.
 takes() {
 	local s out
 	PORT=$((PORT + 1))
@@ -314,13 +315,13 @@ takes() {
 		awk '{ print ($1 < $2) ? $1 : $2 }'
 }
 
-# policy NAME UTILISATION: everything with this one; with credit and vwin the first
+# policy NAME UTILISATION: all tests with this flow control; with credit and vwin the first
 # messages are short ones in long buffers
 policy() {
 	local sdp size share
 	sysctls flow_control "$1"
 	server
-	# the device or TCP already queue that many: fewer sends wait
+	# the device or TCP queue some themselves, so not all sends wait
 	share=0
 	[ "$1" != rdma ] || share=25
 	[ "$1" != credit ] || share=35
@@ -331,7 +332,7 @@ policy() {
 	for size in 64 500 3000; do
 		full "$1" $size "$2"
 	done
-	# not more than one in a buffer
+	# a buffer has room for one of these only
 	full "$1" 16384 $(($2 < 50 ? $2 : 50))
 	computing "$1" through 1 10 100
 	stop_bg "$FC"
@@ -340,9 +341,9 @@ policy() {
 	sdp=$(takes sdp-run)
 	ktap_diag "$KIND $1: two ends that only write: ${sdp:-0} bytes, TCP $TCP"
 	if [ "${sdp:-0}" -ge $((TCP * 9 / 10)) ]; then
-		ktap_ok "$KIND $1: takes as much as TCP"
+		ktap_ok "$KIND $1: two ends that only write: at least nine tenths of what TCP takes"
 	else
-		ktap_fail "$KIND $1: takes as much as TCP"
+		ktap_fail "$KIND $1: two ends that only write: at least nine tenths of what TCP takes"
 	fi
 }
 
@@ -358,7 +359,7 @@ calls() {
 	stop_bg "$s"
 }
 
-# A program is away when none of its threads is in a call
+# threads NAME: calls of several threads, see fc_threads.py
 threads() {
 	calls serve send "$1: one thread sends while another receives"
 	calls late splice "$1: splice() waits for an answer"
@@ -376,7 +377,7 @@ alone() {
 	msgs=$(sdp_counter a tx_data_msgs)
 	all=$(sdp_counter a tx_msgs)
 	asked=$(sdp_counter a tx_signalled)
-	ktap_check "$desc: $n sends of 64 bytes" in_a timeout 120 \
+	ktap_check "$desc: $n sends of 64 bytes arrive" in_a timeout 120 \
 		sdp-fc send $SERVER $PORT $MAP "$n" 64
 	msgs=$(($(sdp_counter a tx_data_msgs) - msgs))
 	all=$(($(sdp_counter a tx_msgs) - all))
@@ -395,7 +396,8 @@ alone() {
 	sysctls signal_every 16
 }
 
-# no_memory FLOW_CONTROL FUNCTION: of an end that accepts, for what it would have agreed to
+# no_memory FLOW_CONTROL FUNCTION: the end that accepts has no memory for that flow control,
+# since FUNCTION fails
 no_memory() {
 	if ! hold "$2" kworker asleep=1 ms=0 ret=-12; then
 		ktap_skip "$KIND: no memory for $1 falls back to credit" "no probes"
@@ -407,7 +409,8 @@ no_memory() {
 	hold_end
 }
 
-# device KIND AUTO VWIN REASON: what it does when nothing or "vwin" is asked for
+# device KIND AUTO VWIN [REASON]: choices over such devices. AUTO: when nothing is requested,
+# VWIN: when vwin is, REASON: why vwin is not taken where the peer wants rdma (peer)
 device() {
 	local before
 	KIND=$1

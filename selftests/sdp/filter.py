@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""filter.py ADDRESS PORT: when is a filter of packets refused?
+"""filter.py ADDRESS PORT: attach a packet filter at several times.
 
-Prints "CASE:RESULT": refused, or what came through."""
+Prints "CASE:RESULT": "refused", or what came through."""
 import ctypes
 import errno
 import socket

@@ -11,7 +11,7 @@ need python3
 modprobe -q sdp
 dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
 while IFS=: read -r name result; do
-	ktap_is "a filter that is attached $name" "$result" refused
+	ktap_is "a filter that is attached $name is refused" "$result" refused
 done < <(in_a /usr/bin/python3 "$(dirname "$0")/filter.py" 10.0.0.1 7910)
 ktap_check "all cases ran" [ "$KTAP_N" -eq 6 ]
 ktap_done

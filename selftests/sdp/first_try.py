@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-first_try.py sandbox FAMILY|SDP[:ERROR] COMMAND...: run a command where that family cannot
-be had, or neither the family nor the protocol of SDP. ERROR is EAFNOSUPPORT, as with
-RestrictAddressFamilies of systemd, unless another one is named
+first_try.py sandbox FAMILY|SDP[:ERROR] COMMAND...: run a command in a sandbox where socket()
+fails for the family AF_SDP (FAMILY), or for that and for IPPROTO_SDP (SDP). ERROR is
+EAFNOSUPPORT, as with RestrictAddressFamilies of systemd, unless another one is named
 
 first_try.py capability FILE: give it CAP_NET_BIND_SERVICE, as setcap does; exit status 4 if
-the file system has no place for it
+the file system cannot store that
 """
 import ctypes
 import errno

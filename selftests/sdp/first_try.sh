@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=300
 #
-# The first commands of a new user, without rules and with what is set by default: SDP
+# The first commands of a new user, without rules and with the default settings: SDP
 # where both ends have it, TCP where the peer, the address, the device, a sandbox or the
-# kernel has none, and a sentence that says so to those who ask.
+# kernel has none, and a message that says so.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -15,7 +15,7 @@ WITHOUT=
 TRY="/usr/bin/python3 $(cd "$(dirname "$0")" && pwd)/first_try.py"
 unset LIBSDP_CONFIG_FILE LIBSDP_ONLY
 
-# grown a|b COUNTER COMMAND...: by how much it grew, and what the command said
+# grown a|b COUNTER COMMAND...: print by how much the counter grew, and the command's output
 grown() {
 	local ns=$1 name=$2 before said
 	shift 2
@@ -24,7 +24,7 @@ grown() {
 	echo "$(($(sdp_counter "$ns" "$name") - before)) $said"
 }
 
-# redis NS ARGUMENT...: a server with what Debian's configuration has for the network
+# redis NS ARGUMENT...: start a redis-server under sdp-run
 redis() {
 	local ns=$1
 	shift
@@ -35,21 +35,21 @@ redis() {
 
 test_redis() {
 	redis b
-	ktap_is "a server with its defaults, all addresses of IPv4, then of IPv6" \
+	ktap_is "redis-server with its defaults answers over IPv4 and IPv6" \
 		"$(in_b sdp-run redis-cli ping 2>&1) $(in_b sdp-run redis-cli -h ::1 ping 2>&1)" \
 		"PONG PONG"
 	stop_bg "$BG_PID"
 	redis b --bind 127.0.0.1 -::1 --port 6379
-	ktap_is "a server of 127.0.0.1, a client under sdp-run" \
+	ktap_is "a server at 127.0.0.1 answers a client under sdp-run" \
 		"$(in_b sdp-run redis-cli ping 2>&1)" PONG
-	ktap_is "a client without sdp-run gets an answer" "$(in_b redis-cli ping 2>&1)" PONG
+	ktap_is "a server at 127.0.0.1 answers a client without sdp-run" "$(in_b redis-cli ping 2>&1)" PONG
 	stop_bg "$BG_PID"
 	redis b --bind 10.0.0.2 --protected-mode no --port 6379
-	ktap_is "a server of its address: SDP for a client under sdp-run" \
+	ktap_is "a server at 10.0.0.2 takes a client under sdp-run over SDP" \
 		"$(grown b accepts in_a sdp-run redis-cli -h 10.0.0.2 ping)" "1 PONG"
-	ktap_is "TCP for a plain client" \
+	ktap_is "a server at 10.0.0.2 takes a client without sdp-run over TCP" \
 		"$(grown b tcp_accepts in_a redis-cli -h 10.0.0.2 ping)" "1 PONG"
-	ktap_is "SDP for one that wants nothing else" \
+	ktap_is "a server at 10.0.0.2 takes a client under sdp-run -o over SDP" \
 		"$(grown b accepts in_a sdp-run -o redis-cli -h 10.0.0.2 ping)" "1 PONG"
 	stop_bg "$BG_PID"
 }
@@ -58,7 +58,7 @@ test_web() {
 	echo hello >"$T/page"
 	start_bg b /usr/bin/python3 -m http.server -b 10.0.0.2 -d "$T" 8080
 	wait_port b 8080
-	ktap_is "a server of TCP" "$(grown a tcp_connects in_a sdp-run curl -sS \
+	ktap_is "a server of TCP answers a client under sdp-run, over TCP" "$(grown a tcp_connects in_a sdp-run curl -sS \
 		http://10.0.0.2:8080/page)" "1 hello"
 	ktap_is "sdp-run -v shows the decision for a server of TCP" "$(in_a sdp-run -v curl -sS http://10.0.0.2:8080/page \
 		2>&1 | sed -n 's/\[[0-9]*\]//; /^libsdp: curl: connect /p')" \
@@ -76,7 +76,7 @@ test_web() {
 		CREATE:"$T/got"
 	wait_port b 8081
 	echo data >"$T/data"
-	ktap_is "no device at either end" "$(in_a sdp-run -v socat -u \
+	ktap_is "sdp-run -v says that it is TCP where there is no device" "$(in_a sdp-run -v socat -u \
 		FILE:"$T/data" TCP4:10.9.0.2:8081 2>&1 |
 		sed -n 's/\[[0-9]*\]//; /connected/p')" \
 		"libsdp: socat: connected to 10.9.0.2:8081 over TCP: no_device"
@@ -91,7 +91,7 @@ test_verbose() {
 	ktap_is "sdp-run -v says that it is SDP" "$(in_a sdp-run -v socat -u /dev/null \
 		TCP4:10.0.0.2:8082 2>&1 | sed -n 's/\[[0-9]*\]//; /connected/p')" \
 		"libsdp: socat: connected to 10.0.0.2:8082 over SDP"
-	ktap_is "the server says what it takes" \
+	ktap_is "sdp-run -v of a server says that it takes both" \
 		"$(sed -n 's/\[[0-9]*\]//; /^libsdp/p' "$BG_LOG")" \
 		"libsdp: socat: listen 10.0.0.2:8082: both (no rules)"
 	in_b sysctl -qw net.sdp.port_offset=0
@@ -106,7 +106,8 @@ test_verbose() {
 	in_b sysctl -qw net.sdp.port_offset=20257
 }
 
-# echo_over COMMAND...: SDP connections of a client under that command, what it got
+# echo_over COMMAND...: print how many SDP connections a client under that command made, and
+# what it got
 echo_over() {
 	grown a active_opens in_a "$@" socat -u TCP4:10.0.0.2:8084 -
 }
@@ -118,26 +119,26 @@ test_sandbox() {
 		SYSTEM:"echo hello"
 	wait_port b 8084
 	# shellcheck disable=SC2086 # several words
-	ktap_is "the family is filtered: the protocol is not" \
+	ktap_is "a filter of AF_SDP alone: the client has SDP" \
 		"$(echo_over $TRY sandbox FAMILY sdp-run)" "1 hello"
 	# shellcheck disable=SC2086
-	ktap_is "the family is refused as AppArmor does: the protocol is not" \
+	ktap_is "a filter of AF_SDP alone, with EACCES as AppArmor: the client has SDP" \
 		"$(echo_over $TRY sandbox FAMILY:EACCES sdp-run)" "1 hello"
 	for error in EAFNOSUPPORT EPERM EACCES; do
 		reason="a filter (seccomp, systemd) forbids"
 		[ $error != EACCES ] ||
 			reason="net.sdp.group_range has no group of this user, or a filter (AppArmor, SELinux) forbids"
 		# shellcheck disable=SC2086
-		ktap_is "family and protocol are refused with $error: TCP, with the reason" \
+		ktap_is "family and protocol are refused with $error: the client has TCP, with the reason" \
 			"$(echo_over $TRY sandbox SDP:$error sdp-run)" \
 			"0 sdp-run: $reason SDP sockets here; sockets remain TCP
 hello"
 	done
 	# shellcheck disable=SC2086
-	ktap_is "a filter that the program sets itself" \
+	ktap_is "a filter that the program sets itself: the client has TCP" \
 		"$(echo_over sdp-run $TRY sandbox SDP)" "0 hello"
 	# shellcheck disable=SC2086
-	ktap_is "a server behind a filter" "$(in_a $TRY sandbox FAMILY sdp-run \
+	ktap_is "a filter of AF_SDP alone: a server listens, and its socket looks like one of TCP" "$(in_a $TRY sandbox FAMILY sdp-run \
 		/usr/bin/python3 -c '
 import socket
 s = socket.socket()
@@ -152,7 +153,8 @@ print(s.getsockname())')" "6 2 1
 	stop_bg "$BG_PID"
 }
 
-# what the dynamic linker says to a program, and sdp-run before
+# privileged USER: how often sdp-run -v warns that the sockets of the program remain TCP,
+# since the dynamic linker preloads nothing then
 privileged() {
 	in_a setpriv --reuid="$1" --regid="$1" --clear-groups sdp-run -v "$T/prog" -V \
 		2>&1 | grep -c "its sockets remain TCP"
@@ -161,10 +163,10 @@ privileged() {
 test_privileges() {
 	chmod 755 "$T"
 	cp -L "$(command -v socat)" "$T/prog"
-	ktap_is "an ordinary program" "$(privileged 65534)" 0
+	ktap_is "sdp-run does not warn of an ordinary program" "$(privileged 65534)" 0
 	chmod 4755 "$T/prog"
-	ktap_is "set-user-ID, for another user" "$(privileged 65534)" 1
-	ktap_is "set-user-ID of root, for root" "$(privileged 0)" 0
+	ktap_is "sdp-run warns another user of a set-user-ID program" "$(privileged 65534)" 1
+	ktap_is "sdp-run does not warn root of a set-user-ID program of root" "$(privileged 0)" 0
 	chmod 755 "$T/prog"
 	$TRY capability "$T/prog"
 	case $? in
@@ -181,17 +183,18 @@ test_privileges() {
 test_capabilities() {
 	ktap_is "sdp-run warns a user of file capabilities" "$(privileged 65534)" 1
 	ktap_is "sdp-run does not warn root of file capabilities" "$(privileged 0)" 0
-	# what is said is what happens
+	# the warning is right: count messages of the library
 	echo_as() {
 		in_a setpriv --reuid="$1" --regid="$1" --clear-groups sdp-run -v \
 			"$T/prog" -u /dev/null TCP4:10.0.0.2:8086 2>&1 |
 			grep -c "^libsdp"
 	}
-	ktap_is "the library is not there for the user" "$(echo_as 65534)" 0
-	ktap_check "the library is there for root" [ "$(echo_as 0)" -gt 0 ]
+	ktap_is "the library is not loaded into a program with file capabilities, for a user" "$(echo_as 65534)" 0
+	ktap_check "the library is loaded into a program with file capabilities, for root" [ "$(echo_as 0)" -gt 0 ]
 }
 
-# Programs with capabilities, as $T/prog is now unless WITHOUT says no, and set-user-ID ones
+# test_trust: a trusted library in programs with file capabilities, as $T/prog is now unless
+# WITHOUT is set, and in set-user-ID programs
 test_trust() {
 	# SDP connections of the program, for a user
 	privileged_opens() {
@@ -209,20 +212,20 @@ test_trust() {
 	chmod 755 /usr/lib/sdp
 	ktap_check "sdpctl trust on succeeds" sdpctl trust on
 	if [ -z "$WITHOUT" ]; then
-		ktap_is "a trusted library: no warning of TCP" "$(privileged 65534)" 0
-		ktap_is "SDP for a program with file capabilities" "$(privileged_opens)" 1
+		ktap_is "with a trusted library sdp-run does not warn of file capabilities" "$(privileged 65534)" 0
+		ktap_is "with a trusted library a program with file capabilities has SDP" "$(privileged_opens)" 1
 	fi
 	chmod 4755 "$T/prog"
-	ktap_is "SDP for a set-user-ID program" "$(privileged_opens)" 1
+	ktap_is "with a trusted library a set-user-ID program has SDP" "$(privileged_opens)" 1
 	ktap_is "sdp-run says that a trusted library is silent" "$(in_a setpriv --reuid=65534 \
 		--clear-groups sdp-run -v "$T/prog" -V 2>&1 | grep -c "and is silent")" 1
 	ktap_check "sdpctl trust off succeeds" sdpctl trust off
-	ktap_is "TCP without trust" "$(privileged_opens)" 0
+	ktap_is "without a trusted library a set-user-ID program has TCP" "$(privileged_opens)" 0
 	ktap_is "the library without trust is an ordinary file" "$(stat -c %a /usr/lib/sdp/libsdp.so)" 644
 	stop_bg "$BG_PID"
 }
 
-# has_device: e0 has one
+# has_device: e0 has an RDMA device
 has_device() { in_a rdma link show | grep -q 'netdev e0 *$'; }
 
 test_sdpctl() {
@@ -237,10 +240,10 @@ test_sdpctl() {
 	ktap_check "sdpctl status works" in_a sdpctl status
 	ip -n a link set e1 netns b name e0
 	ktap_check "another network namespace with an e0 gets a device, too" in_b sdpctl setup e0
-	ktap_check "sdpctl undo removes the device there" in_b sdpctl undo e0
+	ktap_check "sdpctl undo removes the device of that namespace" in_b sdpctl undo e0
 	ktap_check "sdpctl undo leaves the first device" has_device
 	in_a sdpctl report >"$T/report"
-	ktap_is "sdpctl report ends well" "$?" 0
+	ktap_is "sdpctl report succeeds" "$?" 0
 	for word in "link hyb_e0/1" active_opens "== sdpstat -a -e -p -t" "tx_fpdus 0" \
 		"== kernel_log"; do
 		ktap_check "sdpctl report has $word" grep -qe "$word" "$T/report"
@@ -248,7 +251,7 @@ test_sdpctl() {
 	ktap_is "sdpctl report finds each program" "$(grep -c 'command not found' "$T/report")" 0
 	ktap_check "sdpctl undo removes the device" in_a sdpctl undo e0
 	ktap_check_fails "sdpctl undo: the device is gone" has_device
-	ktap_check "undo of nothing is no error" in_a sdpctl undo e0
+	ktap_check "sdpctl undo without a device succeeds" in_a sdpctl undo e0
 	ktap_check_fails "an unknown network device is refused" in_a sdpctl setup nosuch
 	ktap_is "sdpctl setup names the network devices" "$(grep -cw va <<<"$KTAP_OUT")" 1
 	ktap_check_fails "sdpctl setup without the rights is refused" \
@@ -267,7 +270,7 @@ test_no_module() {
 	# the kernel finds no module then
 	echo >/proc/sys/kernel/modprobe
 	ip link set lo up
-	ktap_is "a kernel without the module" "$(sdp-run /usr/bin/python3 -c '
+	ktap_is "without the module sdp-run says so, and sockets are TCP" "$(sdp-run /usr/bin/python3 -c '
 import socket
 s = socket.create_server(("127.0.0.1", 0))
 c = socket.create_connection(s.getsockname())

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# A network namespace whose own devices reach nothing has a dummy device with the
-# addresses of the host's device. The RDMA CM finds the host's RDMA device by these,
-# but no connection leaves through it. An ordinary user can make such a namespace, too.
+# A network namespace with a dummy device that has the addresses of the device of host a.
+# The RDMA CM finds the RDMA device of a by these, but no connection leaves through it. An
+# ordinary user can make such a namespace, too.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -19,11 +19,11 @@ with socket.socket(socket.AF_INET, socket.SOCK_STREAM, 257) as sock:
     err = sock.connect_ex(("10.0.0.2", '$PORT'))
 print(errno.errorcode[err] if err else "connected")'
 
-# tried NAMESPACE
+# tried NAMESPACE: print the outcome of connect() in that namespace
 tried() { timeout 60 in-ns "$1" python3 -c "$CONNECT"; }
 
 # tried_by_user: the same for an ordinary user, in a user and a network namespace of its own
-# with such a device; and the addresses, so that it is there
+# with such a device. Prints the address of the device first, to show that it exists
 tried_by_user() {
 	# shellcheck disable=SC2016 # for the inner shell
 	timeout 60 setpriv --reuid 65534 --regid 65534 --clear-groups unshare -Urn sh -c '
@@ -75,7 +75,7 @@ while True:
 	wait_for 20 said listening
 }
 
-# accepted N
+# accepted N: the listener has accepted N connections
 accepted() { [ "$(grep -c accepted "$LISTENER_LOG")" -eq "$1" ]; }
 
 # listening ADDRESS: the outcome of listen() over SDP in the namespace c
@@ -115,7 +115,7 @@ else:
     except OSError as error:
         print(errno.errorcode[error.errno])'
 
-# siw_cases: it makes its sockets in the namespace of the task
+# siw_cases: siw makes its sockets in the namespace of the task
 siw_cases() {
 	ktap_is "a privilege in another namespace is none in that of the device" \
 		"$(timeout 60 in-ns a setpriv --reuid 65534 --regid 65534 --clear-groups \
@@ -150,9 +150,9 @@ verbs_cases() {
 	stop_bg "$RPING"
 	ktap_check "a program of verbs cannot listen at an address that it would not be heard at" \
 		listener_refused
-	ktap_check "nor can one of SDP" is_refused "$(listening 10.0.0.1)"
+	ktap_check "a program of SDP cannot listen at that address either" is_refused "$(listening 10.0.0.1)"
 	ip -n c link set lo up
-	ktap_is "SDP listens at the wildcard address" "$(listening 0.0.0.0)" listens
+	ktap_is "a program of SDP listens at the wildcard address" "$(listening 0.0.0.0)" listens
 	for addr in 0.0.0.0 127.0.0.1; do
 		start_bg - in-ns c /usr/bin/python3 "$TOOL" verbs $addr 7971
 		ktap_check "a program of verbs listens at $addr" wait_for 20 said listening
@@ -170,11 +170,11 @@ for kind in hybrid siw; do
 	wait_for 20 accepted 1 || ktap_fail "$kind: the connection is accepted" "$(arrived)"
 	ktap_check "$kind: both ends close the connection" wait_for 20 closed
 	was=$(arrived)
-	ktap_check "$kind: which the host of the listener sees, $was" test "$was" != "$none"
-	ktap_is "$kind: the namespace with the same addresses does not" "$(tried c)" ENETUNREACH
-	ktap_is "$kind: nor does an ordinary user in such a namespace" \
+	ktap_check "$kind: the host of the listener counts that connection, $was" test "$was" != "$none"
+	ktap_is "$kind: the namespace with the same addresses gets ENETUNREACH" "$(tried c)" ENETUNREACH
+	ktap_is "$kind: an ordinary user in such a namespace gets ENETUNREACH" \
 		"$(tried_by_user | tr '\n' ' ')" "10.0.0.1/24 ENETUNREACH "
-	ktap_is "$kind: nothing of these arrives: segments, connections" "$(arrived)" "$was"
+	ktap_is "$kind: no TCP segment and no connection of these arrives" "$(arrived)" "$was"
 	case $kind in
 	siw) siw_cases ;;
 	*) verbs_cases ;;

@@ -17,7 +17,7 @@ LONG = BLOCK * 64
 
 
 def fill(conn):
-    """As much as there is room for"""
+    """Send as much as there is room for"""
     conn.setblocking(False)
     pos = 0
     try:

@@ -5,9 +5,9 @@
 groups.py open KIND: the result of socket(): tcp, door (IPPROTO_SDP), family (AF_SDP); door6,
 	family6 for IPv6
 groups.py kind: SDP or TCP, of a stream socket
-groups.py late GROUP: the same, of two: before and after the group is the effective one
+groups.py late GROUP: SDP or TCP, of two sockets: before and after GROUP is the effective one
 groups.py full: the error when there are too many stream sockets
-groups.py most: the same, as a member of as many groups as there may be, 150 among them
+groups.py most: SDP or TCP, as a member of as many groups as there may be, 150 among them
 groups.py mapped GROUP COMMAND...: runs it in a user namespace where this group is 0 and no other
 	group has a number
 groups.py serve PORT | ask ADDRESS PORT: over SDP

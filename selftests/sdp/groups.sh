@@ -15,12 +15,12 @@ RANGE=net.sdp.group_range
 
 # opens GROUP[,GROUP...] KIND: what a process of these groups gets
 opens() { in_a setpriv --regid "${1%%,*}" --groups "$1" python3 "$PROG" open "$2"; }
-# all_kinds GROUPS RESULT NAME
+# all_kinds GROUPS RESULT NAME: socket() of each kind has that result for these groups
 all_kinds() {
 	local kind
 
 	for kind in family family6 door door6; do
-		ktap_is "$3: $kind" "$(opens "$1" $kind)" "$2"
+		ktap_is "$3: socket() of kind $kind: $2" "$(opens "$1" $kind)" "$2"
 	done
 }
 
@@ -38,25 +38,25 @@ all_kinds 50,150 ok "a further group in it"
 all_kinds 0 EACCES "root"
 ktap_is "another namespace has its own range" \
 	"$(in_b setpriv --regid 50 --groups 50 python3 "$PROG" open door)" ok
-ktap_is "TCP is open to all" "$(opens 50 tcp)" ok
+ktap_is "TCP sockets are open to a group outside of the range" "$(opens 50 tcp)" ok
 ktap_is "a range without an end is refused" \
 	"$(in_a sysctl -w "$RANGE=100 4294967295" 2>&1 | grep -c 'Invalid argument')" 1
 ktap_is "a user namespace that lacks the groups cannot set them" \
 	"$(unshare -Urn sh -c "echo 100 200 >/proc/sys/net/sdp/group_range" 2>&1 | grep -c 'Invalid argument')" 1
-ktap_is "and the range is as before" \
+ktap_is "a refused range changes nothing" \
 	"$(in_a cat /proc/sys/net/sdp/group_range | tr '\t' ' ')" "100 200"
 
-# connections that are there, and those that come in, go on
+# a listener from before a change of the range still accepts
 in_b sysctl -qw "$RANGE=0 0"
 start_bg b python3 "$PROG" serve 7990
 wait_for 30 said listening || ktap_fail "the server listens" "$(cat "$BG_LOG")"
 in_b sysctl -qw "$RANGE=1 0"
-ktap_is "a range without groups" "$(in_b python3 "$PROG" open door)" EACCES
-ktap_is "its numbers" "$(in_b cat /proc/sys/net/sdp/group_range | tr '\t' ' ')" "1 0"
+ktap_is "a range without groups: root opens no SDP socket" "$(in_b python3 "$PROG" open door)" EACCES
+ktap_is "a range without groups can be read" "$(in_b cat /proc/sys/net/sdp/group_range | tr '\t' ' ')" "1 0"
 ktap_is "a listener from before accepts" \
 	"$(in_a setpriv --regid 100 --groups 100 python3 "$PROG" ask 10.0.0.2 7990)" served
 
-# kind GROUP COMMAND...
+# kind GROUP COMMAND...: the kind of a stream socket, SDP or TCP, for that group, under COMMAND
 kind() { in_a setpriv --regid "$1" --groups "$1" "${@:2}" python3 "$PROG" kind; }
 for run in sdp-run "sdp-run -s"; do
 	# shellcheck disable=SC2086
@@ -68,7 +68,7 @@ done
 ktap_is "sdp-run names the sysctl to others" \
 	"$(kind 50 sdp-run 2>&1 | sed -n 's/^sdp-run: \(net.sdp.group_range\) .*/\1/p')" \
 	net.sdp.group_range
-ktap_is "so does the library, once for all sockets" \
+ktap_is "the library names the sysctl, once for all sockets" \
 	"$(in_a setpriv --regid 50 --groups 50 sdp-run -v python3 "$PROG" late 50 2>&1 |
 		grep -c '^libsdp: .*: no SDP sockets: net.sdp.group_range')" 1
 in_a sysctl -qw "$RANGE=1000 1000"

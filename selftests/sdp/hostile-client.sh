@@ -4,7 +4,7 @@
 #
 # A peer that listens, speaks proper iWARP, and breaks the rules of SDP towards
 # its clients: in its HelloAck, then in all that follows. connect() fails as
-# with TCP, or the connection ends or goes on as it has to, the counter of that
+# with TCP, or the connection ends or continues as it must, the counter of that
 # mistake rises, and nothing is left.
 
 # shellcheck source=selftests/lib/lib.sh
@@ -37,8 +37,9 @@ refused() {
 }
 
 attacks ack 1 auto
-# with every HelloAck that is wrong, and no other; a reset may come in time
-ktap_is "connect() fails as it does with TCP" "$(refused)" "19 refused, 13 not"
+# a reset may arrive before connect() has returned
+ktap_is "connect() is refused for every wrong HelloAck, and for no other" "$(refused)" \
+"19 refused, 13 not"
 # the reset is there when the HelloAck is looked at
 tcp_gone() { [ -z "$(in_b ss -Htn "dport = :$PORT")" ]; }
 if hold cma_iw_handler kworker asleep=1 ms=60000; then
@@ -48,10 +49,10 @@ if hold cma_iw_handler kworker asleep=1 ms=60000; then
 	ktap_check "the client is reset after HelloAck" wait_for 10 tcp_gone
 	hold_end
 	wait "$BG_PID"
-	ktap_is "connect() fails as it does with TCP" "$(cat $CLIENTS.reset)" \
+	ktap_is "a reset after the HelloAck: connect() fails with ECONNRESET" "$(cat $CLIENTS.reset)" \
 		"sdp-echo: connect: Connection reset by peer"
 else
-	ktap_skip "a reset after the HelloAck" "no probes"
+	ktap_skip "a reset after the HelloAck: connect() fails with ECONNRESET" "no probes"
 fi
 attacks sdp 0 credit
 attacks shared 1 auto

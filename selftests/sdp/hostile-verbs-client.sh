@@ -4,7 +4,7 @@
 #
 # A peer that listens over verbs, and breaks the rules of SDP towards its clients:
 # in its HelloAck, then in all that follows. connect() fails as with TCP, or the
-# connection ends or goes on as it has to, the counter of that mistake rises, and nothing
+# connection ends or continues as it must, the counter of that mistake rises, and nothing
 # is left.
 
 # shellcheck source=selftests/lib/lib.sh
@@ -27,7 +27,7 @@ hybrid)
 rxe)
 	IN_B=
 	ALL="ack sdp ring immediate hold"
-	# and the six that are not to be made here, which it closes
+	# with the six attacks that do not fit RoCE, whose connections the peer closes
 	REFUSED="22 refused, 10 not"
 	;;
 esac
@@ -43,7 +43,7 @@ attacks() {
 	ktap_include "$OUT/$1.tap" "$KIND"
 }
 
-# what the clients of the HelloAcks said
+# refused: count the outcomes of the clients that got a HelloAck
 refused() {
 	awk '/^sdp-echo: connect: Connection refused$/ { refused++; next }
 		/^sdp-echo: connected$|Connection reset by peer$/ { rest++; next }
@@ -59,7 +59,7 @@ for set in $ALL; do
 	hold) attacks hold 0 vwin ;;
 	esac
 done
-# a peer that is gone before it has got what makes it a connection
+# a peer that is gone before the client's confirmation has arrived
 if [ "$KIND" = rxe ]; then
 	in_b sysctl -qw net.sdp.shared_link=0 net.sdp.flow_control=auto
 	ktap_check "data of the client is delayed" in_b tc qdisc add dev vb root netem delay 300ms
@@ -70,7 +70,7 @@ if [ "$KIND" = rxe ]; then
 	ktap_is "the client sees a reset" "$(cat $CLIENTS.gone)" \
 		"sdp-actions: recv: Connection reset by peer"
 fi
-ktap_is "connect() fails as it does with TCP" "$(refused)" "$REFUSED"
+ktap_is "connect() is refused for every wrong HelloAck, and for no other" "$(refused)" "$REFUSED"
 ktap_check "no page is pinned" wait_for 20 none_pinned
 ktap_check "no socket is left" wait_for 20 no_sockets
 ktap_check "the module can be removed" wait_for 20 modprobe -r sdp_diag sdp

@@ -5,7 +5,7 @@
 # A peer of SDP that goes over verbs and breaks the rules, those of SDP and those of
 # advertised memory, against servers on a verbs link. Each connection ends or
 # continues as it must, the counter of that mistake rises, a healthy connection is not
-# disturbed, and nothing is left. SUITES, FROZEN and ZCOPY: some of it.
+# disturbed, and nothing is left. The variables SUITES, FROZEN and ZCOPY select some.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -21,7 +21,7 @@ SERVER=10.0.0.2
 dev_up "$KIND" "$KIND" || ktap_skip_all "no $KIND devices"
 case $KIND in
 hybrid)
-	# immediate data are not what libsiw knows: sdp/hostile has them
+	# libsiw has no immediate data: sdp/hostile tests them
 	all="hello credits sdp ring hold verbs verbs-ring walk walk-ring walk-hold"
 	STATS="in-ns b sdpstat -s -z"
 	TOLD="u ETIMEDOUT u ETIMEDOUT c - c - l - 0 -"
@@ -58,7 +58,7 @@ for what in $FROZEN; do
 done
 frozen_down
 
-# two advertisements, of which it cancels its own after 300 ms, and receives for all
+# up to two advertisements, of which SDP cancels its own after 300 ms, and receives for all
 # messages of a script: see zcopy-hostile
 in_b sysctl -q -w net.sdp.zcopy_threshold=65536 net.sdp.zcopy_floor=0 \
 	net.sdp.fin_timeout=3 net.sdp.zcopy_wait=300000 net.sdp.max_adverts=2 \

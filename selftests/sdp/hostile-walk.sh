@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: long timeout=2400
 #
-# Some hundred random walks through the states of a connection, with a step that
-# is wrong now and then, under each flow control.
+# sdp/hostile with 400 random walks through the states of a connection under each flow
+# control, with a step that is wrong now and then.
 
 WALKS=400 exec "$(dirname "$0")/hostile.sh"

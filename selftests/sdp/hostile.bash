@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=bash disable=SC2154 # what is not set here is set by those who source this
+# shellcheck shell=bash disable=SC2154 # the scripts that source this set the rest
 #
 # For tests with hyb-hostile as the peer of servers of SDP: to be sourced after lib.sh.
 # They set SERVER and define
 #
 #	attacks PORT SUITE [OPTION]...
 
-# An echo server, and a connection to it with nothing wrong
+# servers_up: an echo server, and a healthy connection to it
 servers_up() {
 	start_bg b sdp-echo -s -h "$SERVER" -p 5020
 	ECHO=$BG_PID
@@ -17,7 +17,7 @@ servers_up() {
 	wait_for 20 said connected || ktap_fail "the healthy connection" "$(cat "$BG_LOG")"
 }
 
-# To a connection that is not accepted
+# attacks_unaccepted: on a connection that is not accepted
 attacks_unaccepted() {
 	local nobody only
 
@@ -31,7 +31,8 @@ attacks_unaccepted() {
 	stop_bg "$nobody"
 }
 
-# To a connection that no program reads from, whose receives stay as many as they are
+# attacks_overrun: on a connection that no program reads from, whose receives do not grow in
+# number
 attacks_overrun() {
 	local bufs merge nobody
 
@@ -49,8 +50,8 @@ attacks_overrun() {
 # logged N: so many lines of frozen.py
 logged() { [ "$(wc -l <"$FROZEN_LOG")" -ge "$1" ]; }
 
-# A peer whose MSeqAck does not move: timers end what waits for credits.
-# frozen_up, then frozen SUITE RESULTS: errors that the program sees with such peers
+# Peers whose MSeqAck does not move: timers end what waits for credits. frozen_up, then
+# frozen SUITE RESULTS, the errors that the program sees with these peers
 frozen_up() {
 	in_b sysctl -q -w net.sdp.fin_timeout=2
 	start_bg b sdp-run -o /usr/bin/python3 "$(dirname "$0")/frozen.py" "$SERVER" 5023
@@ -76,7 +77,7 @@ frozen_down() {
 	in_b sysctl -q -w net.sdp.fin_timeout=60
 }
 
-# The connection with nothing wrong is as it was, and nothing is left
+# servers_down: the healthy connection is as it was, and nothing is left
 servers_down() {
 	local rc
 

@@ -3,8 +3,8 @@
 # vm: timeout=600
 #
 # A peer that speaks proper iWARP but breaks the rules of SDP, against an SDP
-# server, or looks whether the server keeps to those about credits. Each connection
-# ends or goes on as it has to, the counter of that mistake rises, a healthy
+# server, or checks whether the server keeps the rules about credits. Each connection
+# ends or continues as it must, the counter of that mistake rises, a healthy
 # connection is not disturbed, and nothing is left.
 
 # shellcheck source=selftests/lib/lib.sh
@@ -24,7 +24,7 @@ PINNED=$(pinned)
 attacks() {
 	in_a hyb-hostile -h $SERVER -p "$1" -s "in-ns b sdpstat -s -z" -n "${WALKS:-25}" \
 		"${@:3}" "$2" > "$OUT/$2.tap" 2>&1
-	# without markers those about markers skip themselves
+	# attacks on markers are skipped where there are none: without a line
 	ktap_include <(grep -v '# SKIP' "$OUT/$2.tap") "$STATE"
 }
 
@@ -39,17 +39,17 @@ frozen_up
 all="u ETIMEDOUT u ETIMEDOUT k ETIMEDOUT c - c - l - 0 -"
 STATE=frozen frozen frozen "$all"
 STATE=frozen-ring frozen frozen-ring "$all"
-# keepalive leaves the peer to TCP, which it answers
+# no k: keepalive leaves the probes to TCP, which the peer answers
 STATE=frozen-hold frozen frozen-hold "u ETIMEDOUT c - l - 0 -"
 STATE=frozen-shared frozen frozen-shared "u ETIMEDOUT c - l - 0 -"
 frozen_down
 
-# what goes wrong somewhere on the way, a few times; hostile-walk has more
+# walks with a mistake somewhere, a few; hostile-walk has more
 for what in walk walk-shared walk-ring walk-hold; do
 	attacks 5020 $what
 done
 
-# what is wrong below SDP, on a shared link: without markers and with them
+# mistakes below SDP, on a shared link: without markers and with them
 for interval in 0 256; do
 	attacks 5020 wire -i $interval -s "rdma statistic show link rdb/1"
 done

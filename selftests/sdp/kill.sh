@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# sdpstat -K: the sockets of a filter end and are shown, others go on; a socket that has
-# become one of TCP ends, too; without a filter nothing does.
+# sdpstat -K: the sockets that a filter selects end and are shown, others continue; a socket
+# that has become one of TCP ends, too; without a filter none ends.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -44,10 +44,10 @@ print("connected", flush=True)' "$@"
 	wait_for 30 said connected
 }
 
-# ends N: so many of them are reported
+# ends N: the client has reported so many ends
 ends() { [ "$(grep -vc connected "$BG_LOG")" -ge "$1" ]; }
 
-# ended N: how, sorted, once there are so many
+# ended N: print how the connections ended, sorted, once there are N
 ended() {
 	wait_for 20 ends "$1"
 	grep -v connected "$BG_LOG" | sort | tr '\n' ','
@@ -121,7 +121,7 @@ ktap_check "--kill=COOKIE ends the last connection" in_a sdpstat --kill="$cookie
 ktap_is "no connection is left" "$(ended 4 | tr ',' '\n' | grep -c ECONNABORTED) $(peers)" "4 "
 ktap_check "-K ends a listener" in_b sdpstat -K -H state listening sport = :7951
 ktap_is "-K shows the listener that it ended" "$(awk '{ print $1, $4 }' <<<"$KTAP_OUT")" "LISTEN 10.0.0.2:7951"
-ktap_check "its program gets the error" wait_for 20 said "ended 103" "$LISTENERS"
+ktap_check "the program of the listener gets the error" wait_for 20 said "ended 103" "$LISTENERS"
 ktap_is "the listener that the filter does not select listens" "$(in_b sdpstat -lj | jq -c '[.sockets[].local.port]')" "[7952]"
 
 halves

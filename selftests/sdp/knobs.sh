@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=200
 #
-# Settings for measurements: size of receive buffers, when credits are reported, merging
-# off, messages that the device has. Each does what it says, and data arrives.
+# Settings for measurements: size of receive buffers, merging off, when credits are reported,
+# messages that the device has, zero copy off. Each takes effect, and data arrives.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -17,10 +17,11 @@ PORT=7700
 TRACE=/sys/kernel/tracing
 MAP=/run/knobs.map
 
-# set_both NAME=VALUE...
+# set_both NAME=VALUE...: set net.sdp.NAME at both ends
 set_both() { in_a sysctl -q -w "${@/#/net.sdp.}" && in_b sysctl -q -w "${@/#/net.sdp.}"; }
 
-# established a|b FILTER: of the connection, of the end that is not the server's or is
+# established a|b FILTER: what jq finds in the client's end of the connection (a), or in the
+# server's (b)
 established() {
 	local side='.peer.port == '$PORT
 	[ "$1" = a ] || side='.local.port == '$PORT
@@ -50,7 +51,7 @@ fill() {
 	echo go >&7
 	exec 7>&-
 	wait $job
-	ktap_check "$WHAT: all of it arrives" grep -q ok /run/knobs.log
+	ktap_check "$WHAT: all sends of $1 bytes arrive" grep -q ok /run/knobs.log
 	stop_bg "$BG_PID"
 }
 
@@ -73,7 +74,7 @@ for size in 32768 8192 5000; do
 	ktap_diag "$WHAT: $HELD of $RESERVED bytes held, $MSGS messages"
 	ktap_is "$WHAT: the peer learns the size" "$RX_SIZE" $((size + 16))
 	ktap_is "$WHAT: whole buffers are reserved" $((RESERVED % size)) 0
-	ktap_check "$WHAT: no message is larger" test $((MSGS * size)) -ge "$HELD"
+	ktap_check "$WHAT: messages carry at most $size bytes on average" test $((MSGS * size)) -ge "$HELD"
 	ktap_check "$WHAT: no more than the reserved bytes are held" test "$HELD" -le "$RESERVED"
 	transfer 1000000
 done
@@ -98,7 +99,7 @@ for merge in -1 2048; do
 done
 set_both credit_join=1
 
-# with the few receives of 64 KB the sender would need each update, whatever the rule
+# a larger buffer: with the few receives of 64 KB the sender would need each update
 set_both "rmem=4096 1048576 1048576"
 declare -A UPDATES
 for update in third half each; do

@@ -12,7 +12,7 @@ need python3 sdp-run sdpstat jq tc
 PROG="/usr/bin/python3 $(dirname "$0")/latency.py"
 PORT=7840
 
-# timed NS: sends in the histogram, and those of less than 16 ms
+# timed NS: how many sends are in the histogram, and how many of them took less than 16 ms
 timed() {
 	"in_$1" sdpstat -s -j | jq -r '[.counters | to_entries[] | select(.key | startswith("tx_latency")) |
 		[.key, .value]] | [(map(.[1]) | add), (map(select(.[0] | test("us$|_[14]ms$|_16ms$")) |
@@ -44,16 +44,16 @@ set_both() { in_a sysctl -qw "$1" && in_b sysctl -qw "$1"; }
 dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
 modprobe -q -a sdp sch_netem
 traffic "off"
-ktap_is "no send is timed" "$SENDS" 0
+ktap_is "off: no send is timed" "$SENDS" 0
 in_a sysctl -qw net.sdp.tx_latency=1
 traffic "on"
-ktap_check "the latency of sends is measured" [ "$SENDS" -gt 1 ]
+ktap_check "on: the latency of sends is measured" [ "$SENDS" -gt 1 ]
 ktap_is "another namespace times none" "$(timed b)" "0 0"
 
-ktap_check "packets take 20 ms" in_a tc qdisc add dev va root netem delay 20ms
+ktap_check "packets of a are delayed by 20 ms from now on" in_a tc qdisc add dev va root netem delay 20ms
 traffic "with delay"
-ktap_check "the latency of sends is measured" [ "$SENDS" -gt 1 ]
-ktap_is "no send is acknowledged before 20 ms" "$SOON" 0
+ktap_check "with delay: the latency of sends is measured" [ "$SENDS" -gt 1 ]
+ktap_is "with delay: no send takes less than 16 ms" "$SOON" 0
 in_a tc qdisc del dev va root
 
 for policy in credit rdma vwin; do
@@ -66,5 +66,5 @@ for policy in credit rdma vwin; do
 done
 in_a sysctl -qw net.sdp.tx_latency=0
 traffic "off again"
-ktap_is "no send is timed" "$SENDS" 0
+ktap_is "off again: no send is timed" "$SENDS" 0
 ktap_done

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""loopback.py [lo] ADDRESS...: listeners at loopback addresses beside such at ADDRESS and
-the wildcard, and who reaches them. With "lo" there is a device on lo, and connections
+"""loopback.py [lo] ADDRESS...: listeners at loopback addresses beside listeners at ADDRESS
+and the wildcard, and connections to them. With "lo" there is a device on lo, and connections
 between loopback addresses carry data, too.
 
-Prints "CASE: RESULT" for each. A server keeps to the addresses that it was given."""
+Prints "CASE: RESULT" for each."""
 import errno
 import itertools
 import socket

@@ -20,18 +20,18 @@ same() {
 	ktap_check "$1: same result as over TCP" diff <(grep -v '^connect ' /run/tcp) \
 		<(grep -v '^connect ' "$2")
 	while read -r line; do
-		ktap_is "$1: ${line%:*}" "${line##*: }" "$3"
+		ktap_is "$1: ${line%:*}: $3" "${line##*: }" "$3"
 	done < <(grep '^connect ' "$2")
 }
 
-# prints WHAT FILE COMMAND...: the cases, in a; what they print is left in FILE
+# prints WHAT FILE COMMAND...: run the cases in a; their output is left in FILE
 prints() {
 	local what=$1 file=$2 rc
 
 	shift 2
 	in_a timeout 200 "$@" >"$file"
 	rc=$?
-	ktap_is "$what: all cases run" "$rc $([ -s "$file" ] && echo printed)" "0 printed"
+	ktap_is "$what: the cases run to their end" "$rc $([ -s "$file" ] && echo printed)" "0 printed"
 }
 
 # over KIND ADDRESS...: run loopback.py over devices of this kind, without one on lo
@@ -53,7 +53,7 @@ over() {
 # sdp_moved: bytes that namespace a has sent over SDP
 sdp_moved() { sdp_counter a tx_bytes; }
 
-# answer a|b ADDRESS [FROM]: what connect() over SDP says to the server at port 7500
+# answer a|b ADDRESS [FROM]: print the result of connect() over SDP to the server at port 7500
 answer() {
 	"in_$1" sdp-run -o /usr/bin/python3 -c 'import errno, socket, sys
 try:
@@ -75,7 +75,7 @@ on_lo() {
 	prints lo /run/sdp sdp-run -o /usr/bin/python3 "$PROG" lo "$@"
 	same "lo" /run/sdp connected
 	# five times 512000, there and back
-	ktap_check "the bytes on lo are SDP's" [ $(($(sdp_moved) - before)) -ge 5120000 ]
+	ktap_check "SDP carries the bytes of connections on lo" [ $(($(sdp_moved) - before)) -ge 5120000 ]
 	prints "lo, rules say both" /run/both \
 		env -u LIBSDP_ONLY sdp-run /usr/bin/python3 "$PROG" lo "$@"
 	same "lo, rules say both" /run/both connected

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: long timeout=900
 #
-# The commands that the manual pages and the documents show, run as they stand there.
-# Each of them has a line in the list below, and each line is a command shown. The host
-# "server" is namespace a (10.0.0.1), where eth0 is; its client is b.
+# The commands that the manual pages and the documents show, run unchanged. Each of them
+# has a line in the list below, and each line is a command shown. The host "server" is
+# namespace a (10.0.0.1), where eth0 is; its client is b.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -16,9 +16,10 @@ T=$(mktemp -d /run/manual.XXXXXX)
 defer rm -rf "$T"
 unset LIBSDP_ONLY
 
-# Where it runs, and the command: - is the initial namespace, a and b are those of server
-# and client; ">" begins a server there, with its port; "end" ends it; "host/..." and
-# "sdp/..." are the test that runs the command; "no" is followed by the reason, then by "|".
+# commands: lines of a place and a command. Place: - is the initial namespace, a and b are
+# those of server and client; ">" begins a server there, with its port; "end" ends it;
+# "host/..." and "sdp/..." name the test that runs the command; "no" is followed by the
+# reason why it is not run, then by "|".
 commands() {
 	cat <<'END'
 -	modprobe iwarp_hybrid
@@ -110,7 +111,7 @@ no programs/go runs other static programs so|	sdp-run -s ./caddy file-server
 END
 }
 
-# shown: all of them, but for synopses, rules, and those of make that measure for hours
+# shown: all commands, without synopses, rules, and measurements by make that take hours
 shown() {
 	local f
 
@@ -123,7 +124,7 @@ shown() {
 	in_document $DOC/performance.rst | grep -v '^make '
 }
 
-# run NS COMMAND
+# run NS COMMAND: in that namespace; a command under timeout may run to its limit
 run() {
 	local ns=in_$1 command=${2//SERVER/10.0.0.1}
 
@@ -132,7 +133,7 @@ run() {
 		[[ $? -eq 124 && $command = timeout* ]]
 }
 
-# one WHERE COMMAND
+# one WHERE COMMAND: handle a line of the list
 one() {
 	case $1 in
 	a | b | -) ktap_check "$2" run "$1" "$2" ;;
@@ -142,11 +143,11 @@ one() {
 		;;
 	end) stop_bg "$BG_PID" ;;
 	peer) ktap_check "the client has a device, too" device ;;
-	alone) ktap_check "the client's device is removed" rdma link delete peer ;;
+	alone) ktap_check "the client's device can be removed" rdma link delete peer ;;
 	over_sdp) ktap_check "the connection is one of SDP" [ "$(sdp_counter a accepts)" -ge 1 ] ;;
-	setup) ktap_check "sdpctl setup eth0, at both" setup ;;
+	setup) ktap_check "sdpctl setup eth0 succeeds at both ends" setup ;;
 	no*) ktap_skip "$2" "${1#no }" ;;
-	*/*) ktap_check "$2: there is $1" test -x "$(dirname "$0")/../$1.sh" ;;
+	*/*) ktap_check "$2: the test $1, which runs it, exists" test -x "$(dirname "$0")/../$1.sh" ;;
 	esac
 }
 

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: debug timeout=600
 #
-# net.sdp.mem: connections over verbs links whose readers wait have no more memory together
-# than it allows, all bytes arrive when they read, and nothing is left in the account. One
-# connection more is refused.
+# net.sdp.mem limits the memory of all connections over verbs links whose readers wait. All
+# bytes arrive when they read, nothing is left in the account, and a connection beyond the
+# limit is refused.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -12,7 +12,7 @@ need python3 sdpstat
 HERE=$(cd "$(dirname "$0")" && pwd)
 COUNT=60
 PORT=7980
-# pages: half of it, which makes memory short, is more than what connections may have in any
+# pages. Half of it, above which memory is short, is more than what connections may have in any
 # case: a buffer of 8 to send and one to receive
 LIMIT=3000
 EACH=$((COUNT * 16))
@@ -24,10 +24,10 @@ HOARD=20
 TEMP=$(mktemp -d)
 defer rm -rf "$TEMP"
 
-# pages: of buffers, in both namespaces
+# pages: number of pages in buffers, in both namespaces
 pages() { echo $(($(sdp_counter a mem_pages) + $(sdp_counter b mem_pages))); }
 
-# at_most N: pages are left
+# at_most N: at most N pages are left
 at_most() { [ "$(pages)" -le "$1" ]; }
 
 # total NAME: of a counter, in both namespaces
@@ -45,7 +45,7 @@ ends() {
 	wait_for 120 said accepted "$SERVER" || ktap_fail "the connections are established" "$(cat "$CLIENT")"
 }
 
-# full WHAT: the connections, whose reader waits; sets FULL to the pages
+# full WHAT: fill COUNT connections whose reader waits; sets FULL to the pages
 full() {
 	ends "$COUNT" send
 	touch "$DIR/fill"
@@ -54,14 +54,14 @@ full() {
 	ktap_diag "$1: $FULL pages, $(grep full "$CLIENT"), refused $(total mem_limit)"
 }
 
-# all_read WHAT: what is unread arrives, and the memory is given back
+# all_read WHAT: the reader gets all unread bytes, and the memory is given back
 all_read() {
 	touch "$DIR/read"
 	ktap_check "$1: all bytes arrive" wait_for 200 said "right: $COUNT" "$SERVER"
 	ktap_check "$1: the account is empty" wait_for 20 at_most 0
 }
 
-# connect_one: one more connection. Prints what becomes of it
+# connect_one: try one more connection; prints the result
 connect_one() {
 	in_a python3 -c '
 import errno, socket, sys
@@ -73,7 +73,7 @@ with socket.socket(socket.AF_INET, socket.SOCK_STREAM, 257) as sock:
         print(errno.errorcode[err.errno])' "$PORT"
 }
 
-# refuses NUMBERS [in_a]: net.sdp.mem does not take them
+# refuses NUMBERS [in_a]: a write of these to net.sdp.mem fails
 refuses() { ! "${@:2}" sysctl -qw net.sdp.mem="$1"; }
 
 dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
@@ -87,12 +87,12 @@ read -r _ _ tcp < <(sysctl -n net.ipv4.tcp_mem)
 ktap_check "the default is like that of TCP: $most, $tcp" \
 	[ "$most" -gt $((tcp / 2)) -a "$most" -lt $((tcp * 2)) ]
 ktap_is "other namespaces see the limit" "$(in_a sysctl -n net.sdp.mem | tr '\t' ' ')" "$before"
-ktap_check "and cannot change it" refuses "1 2 3" in_a
+ktap_check "other namespaces cannot change the limit" refuses "1 2 3" in_a
 ktap_check "numbers that decrease are refused" refuses "3 2 4"
-ktap_is "nothing has changed" "$(sysctl -n net.sdp.mem | tr '\t' ' ')" "$before"
+ktap_is "refused numbers change nothing" "$(sysctl -n net.sdp.mem | tr '\t' ' ')" "$before"
 
 full "the default"
-ktap_check "the default: much more than the limit that follows" \
+ktap_check "the default: connections take much more than the low limit, $MOST pages" \
 	[ "$FULL" -gt $((MOST + LIMIT / 2)) ]
 ktap_is "with the default limit nothing is refused" "$(total mem_limit)" 0
 all_read "the default"
@@ -107,7 +107,7 @@ ktap_check "low limit: poll() does not say that there is room" \
 ktap_is "low limit: /proc/net/protocols says that memory is short" \
 	"$(awk '$1 == "SDP" { print $5 }' /proc/net/protocols)" yes
 
-# with what each may have in any case
+# now each connection has only what it may have in any case
 sysctl -qw net.sdp.mem="1 1 1"
 limited=$(total mem_limit)
 ktap_is "one more connection is refused" "$(connect_one)" ENOBUFS
@@ -135,12 +135,12 @@ hoard() {
 	ktap_check "$1: other connections hold memory" wait_for 200 filled "$CLIENT"
 	HELD=
 	wait_for 20 settled
-	ktap_check "$1: the kernel counts it: $HELD pages" [ "$HELD" -gt $((2 * SLACK)) ]
+	ktap_check "$1: the kernel counts their memory: $HELD pages" [ "$HELD" -gt $((2 * SLACK)) ]
 }
 
 hoard_ends() {
 	touch "$HOARD_DIR/read"
-	ktap_check "$1: others get all their bytes" wait_for 200 said "right: $HOARD" "$HOARD_SERVER"
+	ktap_check "$1: the other connections get all their bytes" wait_for 200 said "right: $HOARD" "$HOARD_SERVER"
 	ktap_check "$1: the account is empty at the end" wait_for 20 at_most 0
 }
 
@@ -156,10 +156,10 @@ answers() {
 	touch "$DIR/fill"
 	ktap_check "$1: a server that does not read yet sends all" \
 		wait_for 60 said answered "$SERVER"
-	ktap_check "$1: its client has all" wait_for 60 said "answer right" "$CLIENT"
+	ktap_check "$1: the client of that server gets all" wait_for 60 said "answer right" "$CLIENT"
 	touch "$DIR/read"
-	ktap_check "$1: it reads all afterwards" wait_for 60 said "right: 1" "$SERVER"
-	ktap_check "$1: its memory is given back" wait_for 20 at_most "$HELD"
+	ktap_check "$1: that server reads all afterwards" wait_for 60 said "right: 1" "$SERVER"
+	ktap_check "$1: the memory of that connection is given back" wait_for 20 at_most "$HELD"
 	hoard_ends "$1"
 }
 
