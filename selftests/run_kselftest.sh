@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Run the tests that "make -C selftests install" has put beside this script, as root, on
-# the machine itself. Options and output are those of the kernel's run_kselftest.sh.
+# the machine itself. Output and most options are those of the kernel's run_kselftest.sh;
+# -h lists all options.
 set -u
 
 usage() {
@@ -10,7 +11,7 @@ usage() {
 usage: run_kselftest.sh [OPTION]...
 
 Runs installed tests, one after the other, and prints TAP: "ok", "not ok" or, with the
-reason, "SKIP" for each, and the sum. Exit status 0 if none failed, 1 if one failed, 2 for
+reason, "SKIP" for each, and the totals. Exit status 0 if none failed, 1 if one failed, 2 for
 a wrong option, 4 if none ran.
 
   -t COLLECTION:TEST  run this test (several times: these); sdp:binding or
@@ -94,7 +95,7 @@ if [ -n "$dev_a$dev_b" ]; then
 	done
 	export NETIF_A=$dev_a NETIF_B=$dev_b
 fi
-[ -n "$dry" ] || [ "$(id -u)" -eq 0 ] || fail "the tests take root"
+[ -n "$dry" ] || [ "$(id -u)" -eq 0 ] || fail "the tests require root"
 PATH=$BASE/bin:$PATH:/usr/local/sbin:/usr/sbin:/sbin
 
 # words FILE: what its line "# vm:" asks for
@@ -118,16 +119,16 @@ unfit() {
 		return
 		;;
 	*" debug "*)
-		[ -e /proc/lockdep ] || echo "takes a kernel with lockdep and fault injection"
+		[ -e /proc/lockdep ] || echo "needs a kernel with lockdep and fault injection"
 		;;
 	*" nodebug "*)
-		[ ! -e /proc/lockdep ] || echo "takes a kernel without lockdep"
+		[ ! -e /proc/lockdep ] || echo "needs a kernel without lockdep"
 		;;
 	esac
 	mem=$(word mem "$1")
 	kb=$(awk '$1 == "MemTotal:" { print $2 }' /proc/meminfo)
 	# nine tenths, which is what the kernel leaves of a machine of that size
-	[ -z "$mem" ] || [ "$kb" -ge $((${mem%G} * 943718)) ] || echo "takes $mem of memory"
+	[ -z "$mem" ] || [ "$kb" -ge $((${mem%G} * 943718)) ] || echo "needs $mem of memory"
 }
 
 # trouble MARK: lines of the kernel's log since MARK that match TROUBLE, except for those that

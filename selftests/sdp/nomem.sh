@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=300
 #
-# A program in a control group that has too little memory for its connections,
-# with every flow control and with zero copy: it is refused or killed, nothing is
-# left, and afterwards all works again.
+# A program in a control group that has too little memory for its connections, with every
+# flow control and with zero copy. It ends, whether by an error, a signal or with all data;
+# no socket, page or queue pair is left, and afterwards a transfer works again.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -16,14 +16,14 @@ GROUP=/run/cgroup2
 BOX=$GROUP/sdp
 PORT=7100
 
-# boxed BYTES COMMAND...: in a, with no more memory than that
+# boxed BYTES COMMAND...: run it in a, in the group BOX limited to BYTES
 boxed() {
 	echo "$1" >$BOX/memory.max
 	shift
 	in_a sh -c "echo \$\$ >$BOX/cgroup.procs; exec $*"
 }
 
-# hits: of the limit
+# hits: how many times the group has hit its limit
 hits() { awk '$1 == "max" { print $2 }' $BOX/memory.events; }
 
 both() {
@@ -32,7 +32,7 @@ both() {
 	fi
 }
 
-# short WHAT SERVER CLIENT: the client with less and less memory
+# short WHAT SERVER CLIENT: the client with 5000 and with 1500 KB
 short() {
 	local what=$1 server=$2 client=$3 kb before rc answers
 
@@ -45,13 +45,13 @@ short() {
 		boxed $((kb << 10)) timeout 60 "$client $PORT" >/dev/null 2>&1
 		rc=$?
 		answers+=" $rc"
-		[ $rc -ne 124 ] || ktap_fail "$what: hangs with $kb KB"
+		[ $rc -ne 124 ] || ktap_fail "$what: the client ends with $kb KB"
 	done
 	ktap_diag "$what: exit status$answers"
 	if [ "$(hits)" -gt "$before" ]; then
-		ktap_ok "$what: there was too little"
+		ktap_ok "$what: the group has hit its memory limit"
 	else
-		ktap_fail "$what: there was too little" "$(cat $BOX/memory.events)"
+		ktap_fail "$what: the group has hit its memory limit" "$(cat $BOX/memory.events)"
 	fi
 	echo max >$BOX/memory.max
 	# shellcheck disable=SC2086

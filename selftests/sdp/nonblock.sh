@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=300
 #
-# A nonblocking connect() waits neither for the address of the peer nor for the device,
-# whichever it is. The attempt goes on, and its end comes as with TCP.
+# A nonblocking connect() waits neither for the link-layer address of the peer nor for the
+# device, with iwarp_hybrid over veth and hnic, and with siw. The attempt goes on in the
+# background, and its result is reported as TCP reports it.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -11,16 +12,16 @@ need python3 setpriv
 PORT=7972
 RUN=(/usr/bin/python3 "$(cd "$(dirname "$0")" && pwd)/nonblock.py")
 
-# run TASK [COMMAND...]: on a; prints what it says
+# run TASK [COMMAND...]: nonblock.py TASK in a, under COMMAND; prints its output
 run() { in_a timeout 120 "${@:2}" "${RUN[@]}" "$1" $PORT 2>&1; }
 
-# background a|b TASK WORD [COMMAND...]: until it says the word
+# background a|b TASK WORD [COMMAND...]: start it, and wait until it prints WORD
 background() {
 	start_bg "$1" "${@:4}" "${RUN[@]}" "$2" $PORT
 	wait_for 60 said "$3" || cat "$BG_LOG"
 }
 
-# the neighbour is not known when connect() begins
+# forget: no neighbour is known when connect() begins
 forget() { ip -n a neigh flush dev va; }
 
 test_device() {
@@ -29,9 +30,9 @@ test_device() {
 	background b serve listening
 	SERVER=$BG_PID
 	forget
-	ktap_is "$1: a connection to a neighbour that is not known yet" \
+	ktap_is "$1: a connection to a neighbour that is not known yet is established" \
 		"$(run works)" "EINPROGRESS connected same name x"
-	ktap_is "$1: a connection to a neighbour that is known" \
+	ktap_is "$1: a connection to a neighbour that is known is established" \
 		"$(run works)" "EINPROGRESS connected same name x"
 	forget
 	ktap_is "$1: the TCP connection below is the user's" \
@@ -39,7 +40,7 @@ test_device() {
 		"EINPROGRESS connected uid 1000"
 }
 
-# siw takes a port that the RDMA CM chooses, without a look at those of TCP
+# siw uses a port that the RDMA CM chooses, which does not look at TCP's ports
 test_ports() {
 	local range port
 	range=$(in_a sysctl -n net.ipv4.ip_local_port_range)

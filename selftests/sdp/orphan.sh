@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=300
 #
-# A program has closed, a slow reader has not got all of it yet. When the peer's
-# transport has it, DisConn included, it reaches the reader, though that takes longer
-# than fin_timeout, or the reader has finished as well. A program that closes with
-# something unread resets, as with TCP.
+# A program closes before a slow reader has all data. Once the peer's transport has the
+# data and DisConn, the reader gets all of it, even if that takes longer than fin_timeout,
+# or if the reader has finished sending long before. A program that closes with unread
+# data resets the connection, as with TCP. max_orphans limits the connections that stay.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -21,7 +21,7 @@ SERVER_LOG=''
 GO=/run/orphan-go
 RESULT=/run/orphan-result
 
-# serve: counts its connections from here on
+# serve: start a server; CLOSED counts the connections that it has closed
 serve() {
 	PORT=$((PORT + 1))
 	CLOSED=0
@@ -30,7 +30,7 @@ serve() {
 	wait_for 20 said listening || ktap_fail "the server listens" "$(cat "$BG_LOG")"
 }
 
-# reader HOW BYTES: reads when told to, until enough
+# reader HOW BYTES: start a client that reads as many bytes as TELL says, until enough
 reader() {
 	rm -f $GO
 	mkfifo $GO
@@ -42,7 +42,7 @@ reader() {
 	LIB_PIDS+=("$READER")
 }
 
-# enough: it reads the rest; what it has got is left in $GOT
+# enough: the reader reads the rest; its result is left in $GOT
 enough() {
 	exec {TELL}>&-
 	wait "$READER"
@@ -55,7 +55,7 @@ wait_closed() {
 	CLOSED=$((CLOSED + 1))
 }
 
-# left: all of it, with DisConn, has been given to the transport
+# left: the transport has all data of the server, and DisConn
 left() { in_b sdpstat -a | grep -q "^FIN-WAIT-2.*:$PORT "; }
 more_timeouts() { [ "$(sdp_counter b timeouts)" -gt "$1" ]; }
 
@@ -70,7 +70,7 @@ patient() {
 		echo 16384 >&"$TELL"
 	done
 	ktap_check "$1: the server waits for the reader (after $n bytes)" left
-	ktap_check "$1: the server gives up" wait_for 20 more_timeouts "$before"
+	ktap_check "$1: the server's connection times out" wait_for 20 more_timeouts "$before"
 	enough
 	ktap_is "$1: the reader gets all data" "$GOT" "$BYTES -"
 }
@@ -97,7 +97,7 @@ both() {
 	in_b sysctl -qw net.sdp.fin_timeout=6
 }
 
-# unread NAME: data that the server has not read is lost, so the reader gets an error
+# unread NAME: the server closes with unread data, so the reader gets an error
 unread() {
 	reader unread 65536
 	wait_closed "$1, unread"
@@ -105,7 +105,7 @@ unread() {
 	ktap_is "$1, unread data: the reader sees a reset" "${GOT#* }" ECONNRESET
 }
 
-# many: thirty connections (fill() of orphan.py) whose reader takes nothing; they are
+# many: thirty connections (fill() of orphan.py) whose reader reads nothing; they are
 # closed all at once
 many() {
 	PORT=$((PORT + 1))
@@ -133,7 +133,7 @@ limited() {
 	in_b sysctl -qw net.sdp.max_orphans=16384 net.sdp.fin_timeout=3
 }
 
-# trickle NAME: a reader that takes little at a time holds no connection for ever
+# trickle NAME: a reader that reads little at a time cannot hold a connection for ever
 trickle() {
 	in_b sysctl -qw net.sdp.fin_timeout=1
 	serve

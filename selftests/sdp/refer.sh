@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=300
 #
-# Sending by reference: MSG_ZEROCOPY by programs that do not wait, sendfile and splice
-# are not copied, as counters show; the notification comes when the memory is no
-# longer needed, and no page stays held, however it ends.
+# Sending by reference: data of MSG_ZEROCOPY by programs that do not wait, of sendfile and
+# of splice is not copied, as counters show. The notification comes when the memory is no
+# longer needed, and no page stays pinned, however the connection ends.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -18,14 +18,14 @@ need_research
 SERVER=10.0.0.2
 PORT=7600
 SAME="a_tx_bytes == b_rx_bytes"
-# but for bytes that say what a connection is for, and what came of it
+# but for the request and the result of each connection, which are copied
 ALL="$SAME && a_tx_copy_bytes < 100 && a_tx_ref_bytes > 100000"
 
 flow() {
 	set_both net.sdp.flow_control="$1"
 	zc "$1: a stopped reader gets the right data" "$ALL" nonblock
 	zc "$1: memory is used again only after its notification" "$ALL" block
-	zc "$1: unaligned memory" "$SAME && a_tx_ref_bytes > 1000000 && a_tx_copy_bytes < 200000" odd
+	zc "$1: unaligned memory is sent by reference" "$SAME && a_tx_ref_bytes > 1000000 && a_tx_copy_bytes < 200000" odd
 	zc "$1: sendfile transfers the data" "$SAME && a_tx_ref_bytes > 3100000 && a_tx_copy_bytes < 5000" file
 }
 

@@ -17,23 +17,23 @@ unset LIBSDP_CONFIG_FILE LIBSDP_ONLY
 # conf LINE...: the rules from now on
 conf() { printf '%s\n' "$@" >"$CONF"; }
 
-# which WANTED ROLE PROGRAM ADDRESS:PORT
+# which_is WANTED ROLE PROGRAM ADDRESS:PORT: sdp-run -w says WANTED
 which_is() {
 	local wanted=$1
 	shift
 	ktap_is "$*: $wanted" "$(sdp-run -c "$CONF" -w "$@" 2>&1)" "$wanted"
 }
 
-# says PATTERN LINE: the line is refused with this sentence, which names it
+# says PATTERN LINE: sdp-run refuses the line, with its number and PATTERN
 says() {
 	local out rc
 	conf "# first" "$2"
 	out=$(sdp-run -c "$CONF" true 2>&1)
 	rc=$?
 	case $out in
-	"sdp-run: $CONF:2: "*$1*) [ $rc -eq 125 ] && ktap_ok "error: $2" && return ;;
+	"sdp-run: $CONF:2: "*$1*) [ $rc -eq 125 ] && ktap_ok "the line is refused: $2" && return ;;
 	esac
-	ktap_fail "error: $2" "rc=$rc" "$out"
+	ktap_fail "the line is refused: $2" "rc=$rc" "$out"
 }
 
 test_format() {
@@ -77,7 +77,7 @@ test_errors() {
 	says 'a number from 1 to 9' "log min-level 0"
 	says 'says nothing about a log' "log colour"
 	says 'more than 510 characters' "$(printf '%600s' x)"
-	ktap_check_fails "a file that is not there" sdp-run -c "$T/none" true
+	ktap_check_fails "a configuration file that does not exist is refused" sdp-run -c "$T/none" true
 	library=$(sdp-run -v true 2>&1 | sed -n 's/^sdp-run: preloading //p')
 	conf nonsense "use tcp client * *:*"
 	ktap_is "preloaded, the library reports a bad file and continues" \
@@ -104,14 +104,14 @@ test_log() {
 	local log=$T/log held
 	conf "log destination file /tmp/sdp.log"
 	chmod 1777 /tmp
-	ktap_check_fails "no log where others may write" sdp-run -c "$CONF" true
-	ktap_is "the log has the reason" "${KTAP_OUT##*: }" \
+	ktap_check_fails "a log in a directory that others can write is refused" sdp-run -c "$CONF" true
+	ktap_is "the message has the reason" "${KTAP_OUT##*: }" \
 		"its directory can be written by others"
 	ktap_check_fails "no file is left there" test -e /tmp/sdp.log
 	echo keep >"$T/target"
 	ln -s "$T/target" "$log"
 	conf "log destination file $log min-level 7"
-	ktap_check_fails "no symbolic link" sdp-run -c "$CONF" true
+	ktap_check_fails "a log that is a symbolic link is refused" sdp-run -c "$CONF" true
 	rm "$log"
 	echo "use both client * *:*" >>"$CONF"
 	talk 7100 "" TCP >/dev/null
@@ -175,24 +175,24 @@ test_programs() {
 	conf "use both client * *:*" "use both server * *:*"
 	ktap_is "client: TCP where SDP is not available" \
 		"$(grown a tcp_connects talk 7001 "")" 1
-	ktap_check "the data arrives" cmp "$T/data" "$T/got"
+	ktap_check "client: all data arrives over TCP" cmp "$T/data" "$T/got"
 	ktap_is "client: SDP where it is available" \
 		"$(grown b accepts talk 7002 "sdp-run -c /dev/null")" 1
-	ktap_check "the data arrives" cmp "$T/data" "$T/got"
+	ktap_check "client: all data arrives over SDP" cmp "$T/data" "$T/got"
 	conf "use tcp client socat *:7000-7099" "use sdp client * *:*"
 	ktap_is "client: TCP where the rules require it" \
 		"$(grown a active_opens talk 7003 "")" 0
-	ktap_check "the data arrives" cmp "$T/data" "$T/got"
+	ktap_check "TCP by the rules: all data arrives" cmp "$T/data" "$T/got"
 	conf "use tcp server * *:*" "use both client * *:*"
-	ktap_is "a server without permission for SDP uses TCP" \
+	ktap_is "a server that the rules restrict to TCP uses TCP" \
 		"$(grown b passive_opens talk 7005 "sdp-run -c $CONF")" 0
-	ktap_check "the data arrives" cmp "$T/data" "$T/got"
+	ktap_check "a server restricted to TCP: all data arrives" cmp "$T/data" "$T/got"
 	conf "use sdp client * *:*"
-	ktap_is "the client uses SDP only" "$(grown a tcp_connects talk 7004 "")" 0
+	ktap_is "client: SDP only, it makes no TCP connection" "$(grown a tcp_connects talk 7004 "")" 0
 	ktap_check_fails "client: SDP only, no data arrives" cmp "$T/data" "$T/got"
 }
 
-# a library of the program opens sockets when the rules have not been needed yet
+# a library of the program opens sockets before the rules have been needed
 test_early() {
 	local library
 	library=$(sdp-run -v true 2>&1 | sed -n 's/^sdp-run: preloading //p')

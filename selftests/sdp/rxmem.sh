@@ -3,7 +3,7 @@
 # vm: debug timeout=300
 #
 # A reader over a verbs link keeps the pages that it reads, and for a while there is no
-# memory for others: messages wait for it, and all comes when there is some.
+# memory for others: messages wait for memory, and all data arrives once there is some.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -16,7 +16,7 @@ FAIL=$DBG/fail_page_alloc
 [ -d $FAIL ] || ktap_skip_all "the kernel has no CONFIG_FAIL_PAGE_ALLOC; the debug kernel has"
 PROG=$(dirname "$0")/rxmem.py
 
-# inject PERCENT: of allocations of large pages
+# inject PERCENT: let so many of the allocations of 8 pages or more fail
 inject() {
 	echo N >$FAIL/ignore-gfp-wait
 	echo 3 >$FAIL/min-order
@@ -42,7 +42,7 @@ inject 100
 defer inject 0
 touch $GO
 ktap_check "memory for receives is short" wait_for 60 short
-ktap_check "what has come is not all" [ "$(grep -c right "$BG_LOG")" = 0 ]
+ktap_check "without memory not all data has arrived" [ "$(grep -c right "$BG_LOG")" = 0 ]
 inject 0
 ktap_check "all data arrives" wait_for 60 said right
 ktap_done

@@ -4,7 +4,6 @@
  *
  *	sdp-shared serve ADDRESS PORT [SLEEP_MS [odd]]
  *	sdp-shared fault|fresh|signal|more|cork|nodelay|late|grow ADDRESS PORT
- *	sdp-shared nodelay|late ADDRESS PORT
  *
  * The server takes one connection, sleeps, reads to the end ("odd": into places
  * of odd lengths, some with holes), and answers with the number of bytes. The

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=400
 #
-# The shared link: the conditions for it, and all cases of a send or of a receiver on
+# The shared link: the conditions for it, and the special cases of sends and receives on
 # it. Data is compared byte by byte.
 
 # shellcheck disable=SC2317 # called by wait_for
@@ -15,7 +15,7 @@ need sdp-run xfer sdp-actions sdp-shared sdpstat jq python3
 SERVER=10.0.0.2
 PORT=7500
 
-# snap a|b NAME...: the values of these counters
+# snap a|b NAME...: print the values of these counters
 snap() {
 	local ns=$1
 	shift
@@ -27,7 +27,8 @@ snap() {
 # risen a|b NAME BEFORE
 risen() { [ "$(sdp_counter "$1" "$2")" -gt "$3" ]; }
 
-# link_is DESCRIPTION A_WANTED B_WANTED: of a fresh connection from a to b
+# link_is DESCRIPTION A_WANTED B_WANTED: a fresh connection from a to b has that link, flow
+# control and reason, at each end
 link_is() {
 	local desc=$1 want_a=$2 want_b=$3 s a b i
 	PORT=$((PORT + 1))
@@ -41,7 +42,7 @@ link_is() {
 		[ "$a|$b" = "$want_a|$want_b" ] && break
 		sleep 0.1
 	done
-	ktap_is "$desc" "$a|$b" "$want_a|$want_b"
+	ktap_is "$desc: a has \"${want_a% }\", b has \"${want_b% }\"" "$a|$b" "$want_a|$want_b"
 	stop_bg "$BG_PID"
 	stop_bg "$s"
 }
@@ -51,7 +52,7 @@ state() {
 		[.link,.flow_control,.link_reason] | join(" ")'
 }
 
-# odd DESCRIPTION WHAT [SLEEP_MS [odd]]: sdp-shared does WHAT
+# odd DESCRIPTION WHAT [SLEEP_MS [odd]]: sdp-shared does WHAT, and all data arrives
 odd() {
 	local server
 	PORT=$((PORT + 1))
@@ -80,7 +81,7 @@ transfer() {
 dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
 modprobe -q sdp
 
-# who gets it
+# conditions for a shared link
 LISTEN_OPT=() CONNECT_OPT=()
 link_is "both sides can" "shared transport " "shared transport "
 in_a sh -c 'echo 0 >/proc/sys/net/sdp/shared_link'
@@ -95,8 +96,8 @@ CONNECT_OPT=() LISTEN_OPT=(opt 1027 4 0)
 link_is "not wanted there" "verbs credit peer" "verbs credit option"
 LISTEN_OPT=()
 
-# a device whose table lacks what SDP would leave to it: flow control, buffering,
-# coalescing; what concerns others does not matter
+# a device whose component table lacks what SDP would leave to it: flow control, buffering,
+# coalescing; other components do not matter
 if kt_load stack_test stack_mock; then
 	for comp in 3 4 7; do
 		kt_tell - veil rda $comp
@@ -110,39 +111,44 @@ fi
 
 # sends that do not go smoothly
 before=$(sdp_counter a tx_faults)
-odd "holes in the send buffer" fault
-odd "pages that are not there yet" fresh
+odd "holes in the send buffer: send() reports them, and all data arrives" fault
+odd "pages that are not there yet: all data arrives" fresh
 ktap_check "faults are counted" risen a tx_faults "$before"
 before=$(sdp_counter b rx_pauses)
-odd "signals in the middle of a send" signal 1000
+odd "a send that a signal interrupts is short, and all data arrives" signal 1000
 ktap_check "a reader that sleeps pauses the peer" risen b rx_pauses "$before"
-odd "all sizes" grow
-odd "reads that do not go smoothly" grow 300 odd
-# On a busy machine the first piece may still wait when the second one comes, and take it.
+odd "sends of growing sizes: all data arrives" grow
+odd "reads of odd lengths, some into holes: all data arrives" grow 300 odd
+# On a busy machine the first piece may still wait when the second one comes, and both leave
+# in one message.
+declare -A PIECES=([more]="with MSG_MORE" [cork]="under TCP_CORK"
+	[nodelay]="under TCP_CORK, and TCP_NODELAY after half of them"
+	[late]="with MSG_MORE, without a next one,")
 for what in "more 1" "cork 1" "nodelay 2" "late 1"; do
 	for _ in {1..20}; do
 		before=$(sdp_counter a tx_data_msgs)
-		odd "pieces, ${what% *}" "${what% *}"
+		odd "pieces ${PIECES[${what% *}]}: all data arrives" "${what% *}"
 		made=$(($(sdp_counter a tx_data_msgs) - before))
 		[[ $KTAP_OUT = *slow* || $what-$made = nodelay*-1 ]] || break
 	done
-	ktap_is "make ${what#* } message(s)" "$made" "${what#* }"
+	ktap_is "pieces ${PIECES[${what% *}]} make ${what#* } message(s)" "$made" "${what#* }"
 done
 
 # large transfers, and what disturbs them
 size=$(scaled 64000000 4000000)
 serve
 before=$(snap a tx_bytes tx_copy_bytes rx_bytes rx_copy_bytes)
-transfer "$size bytes each way" -m block -n "$size" -d "$size"
+transfer "$size bytes arrive each way" -m block -n "$size" -d "$size"
 after=$(snap a tx_bytes tx_copy_bytes rx_bytes rx_copy_bytes)
 ktap_is "each byte is copied once on either side" \
 	"$(paste <(echo "$before") <(echo "$after") | awk '{
 		print $6 - $2 == $5 - $1 && $8 - $4 == $7 - $3 ? "once" : $0 }')" once
-transfer "small and large reads" -m poll -n 2000000 -d 2000000 -w 0 -R 0
-transfer "sendfile and peek" -m poll -n 2000000 -d 2000000 -o sendfile,peek
-transfer "many at once" -m poll -C 20 -n 300000 -d 300000 -w 0 -R 0
+transfer "small and large reads: all data arrives" -m poll -n 2000000 -d 2000000 -w 0 -R 0
+transfer "sendfile and peek: all data arrives" -m poll -n 2000000 -d 2000000 -o sendfile,peek
+transfer "20 connections at once: all data arrives" -m poll -C 20 -n 300000 -d 300000 -w 0 -R 0
 
-# TCP says which part of its memory is for bytes: hardly any, and yet all comes
+# tcp_adv_win_scale says which part of TCP's memory is for bytes: hardly any, and yet all
+# data arrives
 little_is_for_bytes() {
 	local scale scale_server scale_log
 
@@ -177,17 +183,17 @@ print(\"all\")
 	stop_bg "$scale_server"
 }
 if kver_ge 6.6; then
-	ktap_skip "little of TCP's memory is for bytes" \
+	ktap_skip "all data arrives with TCP memory for one byte in 65536" \
 		"this kernel measures what is, and has no scale"
 else
 	little_is_for_bytes
 fi
 
-# TCP copies then, which it must not wait for
+# TCP then copies the pages, and must not sleep to map them
 for ns in a b; do
 	"in_$ns" ethtool -K "v$ns" sg off >/dev/null
 done
-transfer "devices that cannot gather" -m block -n 2000000 -d 2000000
+transfer "devices without scatter-gather: all data arrives" -m block -n 2000000 -d 2000000
 for ns in a b; do
 	"in_$ns" ethtool -K "v$ns" sg on tso on gso on >/dev/null
 done
@@ -204,7 +210,7 @@ mtus() {
 }
 start_bg - mtus
 mtu_job=$BG_PID
-transfer "while the MTU changes" -m block -n "$(scaled 30000000 3000000)" \
+transfer "all data arrives while the MTU changes" -m block -n "$(scaled 30000000 3000000)" \
 	-d "$(scaled 30000000 3000000)"
 stop_bg "$mtu_job"
 ip -n a link set va mtu "$NET_MTU"
@@ -221,25 +227,26 @@ in_a rdma link add rda type hybrid netdev va
 transfer "a device that is back takes a new connection" -m block -n 100000 -d 100000
 stop_bg "$XFER"
 
-# server_first WHAT PORT COUNT
+# server_first WHAT PORT COUNT: so many connections, one after the other
 server_first() {
 	start_bg b python3 "$LIB_DIR/../sdp/server_first.py" server $SERVER "$2" "$3"
 	wait_port b "$2"
-	ktap_check "$3 servers that send first$1" in_a timeout 200 \
+	ktap_check "data of $3 servers that send first arrives$1" in_a timeout 200 \
 		python3 "$LIB_DIR/../sdp/server_first.py" client $SERVER "$2" "$3"
 	stop_bg "$BG_PID"
 }
 
-# what the server says may come before connect() has returned
+# the server's data may arrive before connect() has returned
 server_first "" 7590 "$(scaled 200)"
 # always, if the client's link is opened late
 if hold hyb_link_open kworker ms=300 times=1000; then
 	server_first ", opened late" 7592 3
 	hold_end
 else
-	ktap_skip "servers that speak first, opened late" "no probes"
+	ktap_skip "data of 3 servers that send first arrives, opened late" "no probes"
 fi
-# and may be said before the client's first FPDU, which it has to wait for, is there
+# and the server may send() before the client's first FPDU has arrived, which the data has
+# to wait for
 modprobe -q sch_netem
 in_a tc qdisc add dev va root netem delay 20ms
 server_first ", far away" 7591 5
@@ -249,25 +256,25 @@ in_a tc qdisc del dev va root
 in_a sh -c 'echo 0 >/proc/sys/net/sdp/shared_link'
 serve
 before=$(sdp_counter a shared_links)
-transfer "without it: large" -m block -n 5000000 -d 5000000
-transfer "without it: small" -m poll -C 5 -n 200000 -d 200000 -w 0 -R 0
-transfer "without it: both write first" -m mutual -n 200000 -d 200000
-ktap_is "without it: no link is shared" "$(sdp_counter a shared_links)" "$before"
+transfer "verbs link: large sends arrive" -m block -n 5000000 -d 5000000
+transfer "verbs link: small sends arrive" -m poll -C 5 -n 200000 -d 200000 -w 0 -R 0
+transfer "verbs link: all data arrives if both ends send first" -m mutual -n 200000 -d 200000
+ktap_is "verbs link: no link is shared" "$(sdp_counter a shared_links)" "$before"
 stop_bg "$XFER"
 in_a sh -c 'echo 1 >/proc/sys/net/sdp/shared_link'
 
-# a peer without it
+# a peer without the shared link
 dev_down
 dev_up hybrid siw
 link_is "towards siw" "verbs credit peer" "verbs credit device"
 serve
-transfer "data towards siw" -m block -n 3000000 -d 3000000
+transfer "all data arrives from hybrid to siw, and back" -m block -n 3000000 -d 3000000
 stop_bg "$XFER"
 dev_down
 dev_up siw hybrid
 link_is "from siw" "verbs credit device" "verbs credit peer"
 serve
-transfer "data from siw" -m block -n 3000000 -d 3000000
+transfer "all data arrives from siw to hybrid, and back" -m block -n 3000000 -d 3000000
 stop_bg "$XFER"
 
 ktap_check "no socket is left" wait_for 20 no_sockets

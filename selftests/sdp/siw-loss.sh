@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=300
 #
-# siw gives TCP pages of what it sends, on kernels from 6.5 on, and says that it is
-# done before they are acknowledged. Many messages under way, and loss: is anything
-# changed that TCP has to send again?
+# From kernel 6.5 on, siw gives TCP the pages that it sends, and completes the request
+# before they are acknowledged. With many messages under way, and loss, SDP must not change
+# pages that TCP has to send again: all data arrives unchanged.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -20,6 +20,6 @@ in_a tc qdisc add dev va root netem delay 5ms loss 0.5%
 in_b tc qdisc add dev vb root netem delay 5ms
 start_bg b sdp-run xfer -s -h 10.0.0.2 -p 7750
 wait_port b 7750
-ktap_check "messages of 5000 bytes arrive" \
+ktap_check "messages of 5000 bytes arrive unchanged despite loss" \
 	in_a sdp-run xfer -h 10.0.0.2 -p 7750 -t 120 -m block -n 8000000 -w 5000
 ktap_done

@@ -6,8 +6,8 @@
 # reorders, duplicates and damages packets, or goes down for a while; programs are killed,
 # and devices removed. No byte is lost, nothing is left, and memory does not grow.
 #
-# SOAK_HOURS (1) are those of the guest, whose clock leaps while nothing runs; what comes is
-# drawn from SOAK_SEED (1). "make soak HOURS=24" is a day.
+# SOAK_HOURS (1) are those of the guest, whose clock skips idle time. SOAK_SEED (1) seeds the
+# random choices. "make soak HOURS=24" is a day.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -26,7 +26,7 @@ declare -A EVENTS
 # pick VALUE...: one of them is left in PICK; a subshell would draw from a seed of its own
 pick() { shift $((RANDOM % $#)) && PICK=$1; }
 
-# link NETEM...: of both directions; none: a good one
+# link NETEM...: these options for both directions; none: a good link
 link() {
 	local ns dev
 
@@ -40,7 +40,7 @@ link() {
 	done
 }
 
-# random_link: the way of the link in this round
+# random_link: choose the properties of the link in this round
 random_link() {
 	case $((RANDOM % 5)) in
 	0) link delay 5ms 1ms loss 1% ;;
@@ -50,7 +50,7 @@ random_link() {
 	esac
 }
 
-# random_policy: links and flow controls of connections from now on
+# random_policy: flow control and zero copy of connections from now on
 random_policy() {
 	local ns policy
 
@@ -68,7 +68,8 @@ serve() {
 	wait_port b $PORT
 }
 
-# call: in the background; its arguments and what it will have moved are left in CALL, SIZE
+# call: start a client in the background; its arguments are left in CALL, the bytes that it
+# has to transfer in SIZE
 call() {
 	local up=$((RANDOM * 64)) down=$((RANDOM * 64))
 
@@ -86,7 +87,7 @@ call() {
 	start_bg a sdp-run -o timeout 900 xfer -h 10.0.0.2 -p $PORT -t 800 "${CALL[@]}"
 }
 
-# completes: whether every byte came, both ways
+# completes: wait for the client, and count it in LOST unless all bytes arrived, both ways
 completes() {
 	if wait "$BG_PID" && said "xfer: ok"; then
 		BYTES=$((BYTES + SIZE))
@@ -143,7 +144,7 @@ a_round() {
 	nap $((PAUSE / 2 + RANDOM % PAUSE))
 }
 
-# quiet: no server, no connection; the memory that is free then
+# quiet: stop the server, wait until no connection is left, and add the free memory to FREE
 quiet() {
 	stop_bg "$SERVER"
 	if ! wait_for 120 nothing_left; then
@@ -172,10 +173,10 @@ stop_bg "$SERVER"
 ktap_diag "$ROUNDS rounds in $HOURS h, $((BYTES >> 20)) MB" \
 	"$(for e in "${!EVENTS[@]}"; do printf '%s: %s  ' "$e" "${EVENTS[$e]}"; done)" \
 	"KiB free: ${FREE[*]}"
-ktap_check "there were enough rounds" test "$ROUNDS" -ge $((HOURS * 6))
-ktap_is "transfers that lost something" $LOST 0
-ktap_is "sockets or queue pairs that stayed, devices that did not go or come" $BAD 0
-# the first value has been before some caches were filled
+ktap_check "there were at least six rounds an hour" test "$ROUNDS" -ge $((HOURS * 6))
+ktap_is "no transfer fails or loses a byte" $LOST 0
+ktap_is "no socket or queue pair stays, and devices can be removed and added" $BAD 0
+# the first value was taken before some caches were filled
 n=${#FREE[@]}
 grown=$(($(most 1 $((1 + n / 2))) - $(most $((n / 2)) "$n")))
 ktap_check "memory does not grow: $grown KiB" test "$n" -ge 3 -a "$grown" -le $GROWTH

@@ -17,7 +17,7 @@ need_research
 work=$(mktemp -d)
 defer rm -rf "$work"
 
-# compare NAME FILE-TCP FILE-SDP LIST: one TAP line per kind of difference
+# compare NAME FILE-TCP FILE-SDP LIST: one TAP line: SDP differs only in rows of LIST
 compare() {
 	local name=$1 tcp=$2 sdp=$3 list=$4 rows
 
@@ -30,12 +30,13 @@ compare() {
 	sed -n 's/^\([^#].*\)	.*/\1/p' "$list" | sort -u > "$work/allowed"
 	grep -vxFf "$work/allowed" "$work/differ" > "$work/surprise"
 	if [ "$rows" -lt 300 ]; then
-		ktap_fail "$name: only $rows rows over TCP"
+		ktap_fail "$name: SDP differs from TCP only in listed rows" \
+		"only $rows rows over TCP"
 	elif [ -s "$work/surprise" ]; then
-		ktap_fail "$name: rows that differ without a reason" \
+		ktap_fail "$name: SDP differs from TCP only in listed rows" \
 			"$(cat "$work/surprise")" "$(diff "$tcp" "$sdp")"
 	else
-		ktap_ok "$name: differs only where listed" \
+		ktap_ok "$name: SDP differs from TCP only in listed rows" \
 			"($(wc -l < "$work/differ") rows)"
 	fi
 	grep -vxFf "$work/differ" "$work/allowed" |
@@ -59,7 +60,8 @@ probe_sdp() {
 		"$here/sockprobe.expected-diff"
 }
 
-# probe_again WHAT [sdp-run|-P PROTOCOL]: what probe_tcp ipv4 has found, once more
+# probe_again WHAT [sdp-run|-P PROTOCOL]: probe SDP, and compare with what probe_tcp ipv4 has
+# found
 probe_again() {
 	local what=$1 run=() options=()
 

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Properties of the sockets of a program under sdp-run -s, one per line."""
+"""Properties of the sockets of a program under sdp-run -s, one per line: "ok" or
+"not-ok:DETAIL", and which. Runs under sdp-run -s, with a network namespace b that the
+supervisor is not in; sdp/supervise.sh starts it."""
 import errno
 import fcntl
 import os
@@ -20,7 +22,7 @@ def say(what, good, detail=""):
 
 
 def is_sdp(s):
-    # asked for neither by family nor by type when a socket object is made
+    # ask the kernel: Python's socket object only repeats its arguments
     return s.getsockopt(socket.SOL_SOCKET, socket.SO_PROTOCOL) == IPPROTO_SDP
 
 
@@ -30,7 +32,7 @@ def kinds():
             with socket.socket(family, STREAM, proto) as s:
                 say("%s, protocol %d: SDP" % (name, proto), is_sdp(s))
                 domain = s.getsockopt(socket.SOL_SOCKET, socket.SO_DOMAIN)
-                say("%s, protocol %d: family" % (name, proto),
+                say("%s, protocol %d: SO_DOMAIN is %s" % (name, proto, name),
                     domain == family, domain)
     with socket.socket(INET, socket.SOCK_DGRAM) as s:
         say("datagrams are left alone", not is_sdp(s))
@@ -38,9 +40,9 @@ def kinds():
         say("other families are left alone", not is_sdp(s))
     try:
         socket.socket(INET, STREAM, 200)
-        say("an unknown protocol", False)
+        say("an unknown protocol is refused", False)
     except OSError as e:
-        say("an unknown protocol", e.errno == errno.EPROTONOSUPPORT, e)
+        say("an unknown protocol is refused", e.errno == errno.EPROTONOSUPPORT, e)
 
 
 def flags():
@@ -51,12 +53,13 @@ def flags():
         fd = libc.socket(INET, kind, 0)
         got = (fcntl.fcntl(fd, fcntl.F_GETFD) & fcntl.FD_CLOEXEC,
                1 if fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_NONBLOCK else 0)
-        say("flags 0x%x" % kind, got == (cloexec, nonblock), got)
+        say("socket type 0x%x: close-on-exec %d, O_NONBLOCK %d" % (kind, cloexec, nonblock),
+        got == (cloexec, nonblock), got)
         os.close(fd)
     low = os.open("/dev/null", os.O_RDONLY)
     os.close(low)
     fd = libc.socket(INET, STREAM, 0)
-    say("the lowest descriptor", fd == low, (fd, low))
+    say("socket() returns the lowest free descriptor", fd == low, (fd, low))
     os.close(fd)
 
 
@@ -67,16 +70,16 @@ def limits():
     try:
         while len(held) < 64:
             held.append(socket.socket(INET, STREAM))
-        say("EMFILE", False, "no error")
+        say("socket() above RLIMIT_NOFILE fails with EMFILE", False, "no error")
     except OSError as e:
-        say("EMFILE", e.errno == errno.EMFILE, e)
+        say("socket() above RLIMIT_NOFILE fails with EMFILE", e.errno == errno.EMFILE, e)
     for s in held:
         s.close()
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def interrupted():
-    """Signals, as those by which Go stops its threads, while it is asked."""
+    """Signals, as those by which Go stops its threads, while the supervisor serves socket()."""
     hits = []
     signal.signal(signal.SIGURG, lambda *a: hits.append(1))
     # SA_RESTART; without it socket() may be interrupted
@@ -95,9 +98,9 @@ def interrupted():
             good += is_sdp(s)
     stop.set()
     t.join()
-    say("200 sockets under signals", good == 200 and hits, (good, len(hits)))
+    say("200 sockets are SDP under signals", good == 200 and hits, (good, len(hits)))
     after = len(os.listdir("/proc/self/fd"))
-    say("no descriptor is left", before == after, (before, after))
+    say("no descriptor is left open after the signals", before == after, (before, after))
 
 
 def threads():
@@ -112,20 +115,20 @@ def threads():
         t.start()
     for t in many:
         t.join()
-    say("four threads at once", got == [True] * 200, got.count(True))
+    say("200 sockets of four threads are SDP", got == [True] * 200, got.count(True))
 
 
 def processes():
     try:
         os.waitpid(-1, os.WNOHANG)
-        say("no child that it does not know of", False)
+        say("sdp-run left no child process behind", False)
     except ChildProcessError:
-        say("no child that it does not know of", True)
+        say("sdp-run left no child process behind", True)
     pid = os.fork()
     if not pid:
         with socket.socket(INET, STREAM) as s:
             os._exit(not is_sdp(s))
-    say("a child gets them as well", os.waitpid(pid, 0)[1] == 0)
+    say("a child's sockets are SDP", os.waitpid(pid, 0)[1] == 0)
     pid = os.fork()
     if not pid:
         # of a network that the supervisor is not in

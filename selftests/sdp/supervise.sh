@@ -40,8 +40,8 @@ echo_over() {
 	stop_bg "$server"
 }
 
-# told WHAT PATTERN: a line of the last program
-told() { ktap_is "$1: the program's output says so" "$(grep -c "$2" <<<"$SAID")" 1; }
+# told WHAT PATTERN: the output of the last program, in SAID, has one such line
+told() { ktap_is "$1: a message has \"$2\"" "$(grep -c "$2" <<<"$SAID")" 1; }
 
 test_static() {
 	echo_over "sdp-run" 7301
@@ -54,7 +54,7 @@ test_static() {
 	ktap_check "no socket is left" wait_for 20 no_sockets
 }
 
-# an ordinary user may do it, too; no more privileges from there on
+# an ordinary user may supervise, too; the program can then gain no privileges
 test_user() {
 	echo_over "setpriv --reuid=65534 --clear-groups sdp-run -s" 7303
 	ktap_is "supervised by a non-root user: the program uses SDP" "$IS_SDP $RC" "yes 0"
@@ -70,7 +70,7 @@ test_status() {
 		sh -c "$what"
 		rc=$?
 		sdp-run -s sh -c "$what"
-		ktap_is "exit status of $what" $? $rc
+		ktap_is "exit status after '$what' is the same as without sdp-run" $? $rc
 	done
 	sdp-run -s /nowhere 2>/dev/null
 	ktap_is "a missing program gives status 127" $? 127
@@ -122,7 +122,7 @@ print(s.getsockopt(socket.SOL_SOCKET, socket.SO_PROTOCOL))' "$T/go"
 	ktap_check "the supervisor ends with the program" wait_for 20 no_supervisors
 }
 
-# closed ones are not taken by what sdp-run needs itself
+# sdp-run does not use closed standard descriptors for files of its own
 test_closed() {
 	local got="" i
 	for i in 1 2 3 4 5 6 7 8; do
@@ -130,7 +130,8 @@ test_closed() {
 		in_a sdp-run -s bash -c ": <>/dev/tcp/$SERVER/7399" <&- >&- 2>"$T/err"
 		got+=" $(grep -c refused "$T/err")"
 	done
-	ktap_is "sdp-run -s works without standard input and output" "$got" " 2 2 2 2 2 2 2 2"
+	ktap_is "sdp-run -s works without standard input and output: connect() is refused" \
+	"$got" " 2 2 2 2 2 2 2 2"
 	ktap_check "these supervisors have ended" wait_for 20 no_supervisors
 }
 
@@ -141,7 +142,7 @@ test_rules() {
 	echo_over "sdp-run -s -c $T/tcp" 7304
 	ktap_is "rules that say TCP give TCP" "$IS_SDP $RC" "no 0"
 	echo_over "sdp-run -s -c $T/both" 7305
-	ktap_is "rules that say both give both" "$IS_SDP $RC" "yes 0"
+	ktap_is "rules that say both give SDP where the peer has it" "$IS_SDP $RC" "yes 0"
 	SAID=$(sdp-run -s -c "$T/mixed" true 2>&1)
 	ktap_is "rules by address are refused" $? 125
 	told "rules by address" "has rules by address"

@@ -18,13 +18,14 @@ PORT=7963
 PAGES=$DBG/fail_page_alloc
 [ -d "$PAGES" ] || ktap_skip_all "the kernel has no CONFIG_FAIL_PAGE_ALLOC"
 
-# pages ORDER PERCENT: fail, of those and larger ones that cannot wait
+# pages ORDER PERCENT: let PERCENT of the sender's allocations of at least ORDER fail, those
+# that cannot sleep as well
 pages() {
 	echo "$1" >"$PAGES/min-order"
 	echo "$2" >"$PAGES/probability"
 }
 
-# step NAME: the client's next one; sets ANSWER to its words
+# step NAME: let the client do this; sets ANSWER to what it prints
 step() {
 	touch "$DIR/$1"
 	wait_for 200 said "$1:" "$CLIENT"
@@ -46,19 +47,19 @@ CLIENT=$BG_LOG
 
 step large
 read -r large again <<<"$ANSWER"
-ktap_is "large pages: writable, and no room" "$again" 0
+ktap_is "large pages: poll() never says writable without room" "$again" 0
 # the table of pages stays as large as it is, as long as there are some
 pages 1 100
 step small
 read -r small again <<<"$ANSWER"
 pages 0 0
 ktap_check "small pages hold less" test "$small" -lt "$large" -a "$small" -gt 100000
-ktap_is "small pages: writable, and no room" "$again" 0
+ktap_is "small pages: poll() never says writable without room" "$again" 0
 step drain-all
 pages 0 100
 step none
 pages 0 0
-ktap_is "no pages" "$ANSWER" "not writable"
+ktap_is "without pages poll() says not writable" "$ANSWER" "not writable"
 step drain-none
 step end
 wait_for 60 said read: "$SERVER"

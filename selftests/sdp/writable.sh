@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=120
 #
-# poll() says that a socket of the shared link is writable, while a task of the kernel has
+# poll() says that a socket of the shared link is writable, while a task of the kernel owns
 # the TCP socket below: to change what the NIC does, or to take the end of the connection
-# from TCP. A nonblocking send() waits for it, as send() of TCP waits for the owner, and
-# does not say that there is no room. Then the reverse: a socket with one byte too many to
-# be writable becomes so when the peer reads.
+# from TCP. A nonblocking send() waits for the owner, as TCP's does, and does not fail with
+# EAGAIN. Then the reverse: a socket with one byte too many to be writable becomes writable
+# when the peer reads.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -32,8 +32,8 @@ while True:
 	wait_for 20 said listening || ktap_fail "the server listens" "$(cat "$BG_LOG")"
 }
 
-# write_when_writable FIRST COUNT: FIRST is what the server gets first, then a byte at a time
-# from when /run/go is there on, COUNT times or until there is an error
+# write_when_writable FIRST COUNT: a client sends FIRST. Once /run/go exists, it sends a byte
+# whenever the socket is writable, COUNT times or until there is an error.
 write_when_writable() {
 	rm -f /run/go
 	start_bg a timeout 100 sdp-run python3 -c '
@@ -70,18 +70,19 @@ dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
 serve
 write_when_writable x 20
 WRITER=$BG_LOG
-# all queue pairs of the device follow, one after the other, each with its socket owned
+# a change of "verify" updates all queue pairs of the device, one by one, with their socket
+# owned
 hold hyb_off_update sh asleep=1 ms=60000 || ktap_skip_all "no probes"
 sh -c "echo 1 >$ATTR/verify" &
 CHANGE=$!
-ktap_check "a task has the TCP socket" wait_for 20 is_held
+ktap_check "a task of the kernel owns the TCP socket" wait_for 20 is_held
 touch /run/go
 sleep 1
-ktap_check "a writer waits for it" waits
+ktap_check "a nonblocking writer waits for the owner of the TCP socket" waits
 hold_end
 wait "$CHANGE"
 wait_for 30 said end: "$WRITER"
-ktap_is "a writer that has waited for it finds room" "$(tail -n 1 "$WRITER")" "end: 0 times without room, all sent"
+ktap_is "a writer that has waited for the owner finds room" "$(tail -n 1 "$WRITER")" "end: 0 times without room, all sent"
 
 # also in hyb_tcp_detach(), with the socket owned
 write_when_writable r 100000
@@ -90,7 +91,8 @@ hold lock_sock_nested kworker behind=1 ms=100 times=20
 touch /run/go
 wait_for 60 said end: "$WRITER"
 hold_end
-ktap_is "a peer that resets" "$(tail -n 1 "$WRITER")" "end: 0 times without room, reset"
+ktap_is "the peer resets: send() finds room until it reports the reset" \
+"$(tail -n 1 "$WRITER")" "end: 0 times without room, reset"
 
 # A third of the send buffer has to be free. Its size leaves 2 when divided by 3, where
 # rounding makes a byte of difference. The peer reads when /run/read is there.

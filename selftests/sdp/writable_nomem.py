@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""Both ends of sdp/writable-nomem: a sender that trusts poll(), and a reader who reads when
-told. Files in a directory tell each what to do."""
+"""Both ends of sdp/writable-nomem: a sender that trusts poll(), and a reader that reads while
+the directory has a file drain* or end. The sender does a step when a file of its name is
+there."""
 import fcntl
 import os
 import select
@@ -70,14 +71,14 @@ class Sender:
         return struct.unpack("i", fcntl.ioctl(self.sock, SIOCOUTQ, b"\0" * 4))[0]
 
     def fill(self):
-        """Until there is no room for a while: bytes held, how often poll() was wrong."""
+        """Send until there is no room for 2 s: bytes held, how often poll() was wrong."""
         while self.send_if(2):
             pass
         return f"{self.held()} {self.wrong}"
 
     def refill(self, reading):
-        """The same, when all that was there has been replaced. The peer begins to read here: a
-        link that becomes idle meanwhile gives back tables that are too large to get again."""
+        """As fill(), after 16 MB, so that no earlier byte is left. The peer begins to read here:
+        a link that becomes idle before gives back tables that are too large to get again."""
         with open(os.path.join(self.directory, reading), "w", encoding="ascii"):
             pass
         end = self.total + (16 << 20)
@@ -87,7 +88,7 @@ class Sender:
         return self.fill()
 
     def starve(self):
-        """Until send() says that there is no room. Does poll() say the same?"""
+        """Send until there is no room, up to 20 s. Does poll() say the same as send()?"""
         end = time.monotonic() + 20
         wrong = 0
         while time.monotonic() < end and wrong < 100:

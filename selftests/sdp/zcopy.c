@@ -14,12 +14,12 @@
  * it), parts (one receive of BYTES, another one only when it may), source (it sends
  * instead, BYTES in one send), alarm (a timer interrupts it), timeout (it waits 100 ms
  * at a time), halt (another thread shuts the receiving side down at a SIGUSR1), lowat
- * (SO_RCVLOWAT is 20050). It sleeps SLEEP_MS before it reads.
+ * (SO_RCVLOWAT is 20050). All but halt sleep SLEEP_MS before they read.
  *
  * SENDER: plain, iov, signal (interrupted when it sleeps), private (copy on write,
  * a child writes to the pages), file (out of a mapped file), nonblock, threads
  * (another one receives meanwhile), limit (no memory may be locked), fault
- * (the last page is not there), abort (after SLEEP_MS, in the middle), mixed
+ * (the last page is not there), abort (after half of SLEEP_MS, in the middle), mixed
  * (sends of 1000 bytes in between), small (sends of 1000 bytes after two large
  * ones), urgent (every second send is), fresh (each from other memory). It pauses
  * PAUSE_MS between sends.
@@ -343,7 +343,7 @@ static void wait_gate(uint32_t gate)
 	unlink(path);
 }
 
-/* Between the two it leaves alone what is there. */
+/* Between the two receives nothing is read. */
 static uint64_t receive_parts(int s, const struct request *r)
 {
 	unsigned char *buf = map(r->size, false);
