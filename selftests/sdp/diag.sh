@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../lib/lib.sh"
 need sdpstat sdp-actions jq
 
-# act a|b ARGUMENT...: sdp-actions in the background, until it pauses
+# act a|b ARGUMENT...: start sdp-actions in the background, and wait until it pauses
 act() {
 	local ns=$1
 	shift
@@ -15,10 +15,10 @@ act() {
 		ktap_diag "sdp-actions $*: $(cat "$BG_LOG")"
 }
 
-# sock a|b FILTER: what jq finds in the list of all sockets
+# sock a|b FILTER: the list of all sockets, filtered by jq
 sock() { "in_$1" sdpstat -a -p --json | jq -c "[.sockets[] | $2]"; }
 
-# sock_is DESCRIPTION a|b FILTER WANTED: states change a moment later
+# sock_is DESCRIPTION a|b FILTER WANTED: sock prints WANTED, within two seconds
 sock_is() {
 	local i got
 	for i in {1..20}; do
@@ -151,7 +151,7 @@ ktap_is "a filter selects by mark, and by a part of it" \
 ktap_is "a filter selects by device, in the word of ss" "$(fits dev rdb) $(fits dev != rdb)" "1 0"
 ktap_is "-O shows a socket in one line" "$(in_b sdpstat -e -O -H state all | wc -l)" 2
 ktap_is "-N shows another namespace" "$(sdpstat -H -N b sport = :7304 | wc -l)" 1
-ktap_is "-N shows that of a process" \
+ktap_is "-N shows the namespace of a process" \
 	"$(sdpstat -H -N "$(sock a "$E .processes[0].pid" | jq '.[0]')" | wc -l)" 1
 # ip-netns(8) mounts another /sys, without cgroup2
 by_group() {
@@ -196,7 +196,7 @@ fi
 ktap_check_fails "a filter refuses a control group that is not there" \
 	in_b sdpstat cgroup = /nosuch
 ktap_check_fails "-N refuses an unknown namespace" sdpstat -N nosuch
-ktap_is "sdpstat says that the namespace is unknown" "${KTAP_OUT%%:*}" "sdpstat"
+ktap_is "-N with an unknown namespace: sdpstat prints a message" "${KTAP_OUT%%:*}" "sdpstat"
 ktap_is "a wrong filter is refused" "$(in_b sdpstat state none 2>&1; echo $?)" \
 	"sdpstat: 'none' is no state: established, listening, connected, all and those of ss are: see 'sdpstat --help'
 2"
@@ -338,15 +338,16 @@ nobody=(setpriv --reuid 65534 --clear-groups --inh-caps=-all --bounding-set=-all
 if in_a "${nobody[@]}" sdpstat -V >/dev/null 2>&1; then
 	ktap_check_fails "ending a socket needs a privilege" \
 		in_a "${nobody[@]}" sdpstat -K "$cookie"
-	ktap_is "the message says so" "$(grep -c 'no permission' <<<"$KTAP_OUT")" 1
+	ktap_is "the message says that ending a socket needs a privilege" \
+	"$(grep -c 'no permission' <<<"$KTAP_OUT")" 1
 	ktap_check "listing needs no privilege" in_a "${nobody[@]}" sdpstat -a
 else
 	ktap_skip "ending a socket needs a privilege" "no setpriv here"
-	ktap_skip "the message says so" "no setpriv here"
+	ktap_skip "the message says that ending a socket needs a privilege" "no setpriv here"
 	ktap_skip "listing needs no privilege" "no setpriv here"
 fi
 ktap_check "a socket is ended by its cookie" in_a sdpstat -K "$cookie"
-sock_is "is gone" a "$E .cookie" '[]'
+sock_is "a socket ended by its cookie is gone" a "$E .cookie" '[]'
 ktap_check_fails "an unknown cookie is refused" in_a sdpstat -K ffffffff1
 stop_bg "$client"
 stop_bg "$server"
@@ -375,8 +376,8 @@ server=$BG_PID
 wait_for 10 listens 7305
 act a connect 10.0.0.2 7305 shut
 C='select(.local.port == 7305 or .peer.port == 7305) | select(.state != "LISTEN") |'
-sock_is "half closed, the closer" a "$C [.state[0:8],.shutdown]" '[["FIN-WAIT",2]]'
-sock_is "half closed, the other" b "$C [.state,.shutdown]" '[["CLOSE-WAIT",1]]'
+sock_is "half closed: the end that has closed is in FIN-WAIT" a "$C [.state[0:8],.shutdown]" '[["FIN-WAIT",2]]'
+sock_is "half closed: the other end is in CLOSE-WAIT" b "$C [.state,.shutdown]" '[["CLOSE-WAIT",1]]'
 stop_bg "$BG_PID"
 stop_bg "$server"
 
@@ -384,7 +385,7 @@ stop_bg "$server"
 start_bg b sdp-actions -6 listen fd00::2 7306 5 accept pause
 wait_for 10 listens 7306
 act a -6 connect fd00::2 7306
-sock_is "IPv6" a 'select(.peer.port == 7306) | [.state,.family,.peer.address]' \
+sock_is "a connection over IPv6 is listed with its address" a 'select(.peer.port == 7306) | [.state,.family,.peer.address]' \
 	'[["ESTAB",6,"fd00::2"]]'
 ktap_is "the table shows IPv6 addresses" "$(in_a sdpstat | grep -c '\[fd00::2\]:7306')" 1
 
@@ -395,7 +396,7 @@ ktap_is "300 sockets are listed once each" \
 		jq 'unique | length')" 300
 ktap_is "all sockets are listed while others come and go" \
 	"$(in_a "$(dirname "$0")/dump.py")" "1: 250"
-ktap_check "sdpstat ends in the middle of a dump" in_a "$(dirname "$0")/dump.py" quit
+ktap_check "a program ends in the middle of a dump" in_a "$(dirname "$0")/dump.py" quit
 sock_is "no socket without an inode is left" a 'select(.inode == 0)' '[]'
 
 ktap_done

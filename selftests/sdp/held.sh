@@ -20,7 +20,7 @@ both() { in_a sysctl -qw "$@" && in_b sysctl -qw "$@"; }
 results() {
 	local result what
 
-	# one that was ended has left it behind, for the next one
+	# a case that was killed has left test_hold loaded
 	hold_end
 	[ -s "$1" ] || ktap_fail "no result in $1"
 	while read -r result what; do

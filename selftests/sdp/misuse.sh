@@ -45,9 +45,9 @@ ended() { ! kill -0 "$1" 2>/dev/null; }
 # transfer works on a new set-up
 after() {
 	if wait_for "$SOON" ended "$XC"; then
-		ktap_ok "$1: the clients get an error"
+		ktap_ok "$1: the clients end by themselves"
 	else
-		ktap_fail "$1: the clients get an error" "$(in_a sdpstat -a -e)"
+		ktap_fail "$1: the clients end by themselves" "$(in_a sdpstat -a -e)"
 	fi
 	stop_bg "$XC"
 	stop_bg "$XS"
@@ -231,7 +231,7 @@ stop_bg "$BG_PID"
 stop_bg "$echo_server"
 ktap_check "an unused sdp module can be unloaded" \
 	wait_for "$SOON" modprobe -r sdp_diag sdp
-ktap_check "the next socket loads it" in_a timeout 10 \
+ktap_check "the next socket loads the sdp module" in_a timeout 10 \
 	sh -c 'sdp-actions bind 10.0.0.1 0'
 net_down
 

@@ -3,8 +3,8 @@
 # vm: timeout=300
 #
 # A program in a control group that has too little memory for its connections, with every
-# flow control and with zero copy. It ends, whether by an error, a signal or with all data;
-# no socket, page or queue pair is left, and afterwards a transfer works again.
+# flow control and with zero copy. It is refused or killed, and does not hang. No socket,
+# pinned page or queue pair is left, and afterwards a transfer works again.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"

@@ -89,7 +89,7 @@ exec 7>/tmp/hold
 ktap_check "a listener with SO_REUSEPORT exists" wait_for 20 said listening
 ktap_is "a listener of the same user shares the port" "$(as 65533 7400)" \
 	"protocol 257 owner 65533 listening "
-ktap_is "a listener of another user does not" "$(as 65534 7400)" \
+ktap_is "a listener of another user cannot share the port" "$(as 65534 7400)" \
 	"protocol 257 owner 65534 EADDRINUSE "
 exec 7>&-
 rm -f /tmp/hold

@@ -3,8 +3,8 @@
 # vm: timeout=400
 #
 # Two things happen to a connection at the same time: one is held up in the middle, the
-# other one comes, then both go on. Programs come to their end, the device can be removed,
-# and nothing is left. RACES: others than these, see races-all.sh.
+# other one comes, then both go on. The programs end, the devices can be removed, and no queue
+# pair and no socket is left. RACES: others than these, see races-all.sh.
 
 # shellcheck disable=SC2317 # called by their names
 # shellcheck source=selftests/lib/lib.sh
@@ -265,7 +265,7 @@ race() {
 	fi
 	kill_tree "$CLIENT" 2>/dev/null
 	! has_b || stop_bg "$SERVER"
-	ktap_check "$name: nothing is left" wait_for 60 gone
+	ktap_check "$name: no queue pair and no socket is left" wait_for 60 gone
 	ktap_check "$name: the devices can be removed" timeout 60 sh -c \
 		"rdma link delete rda; rdma link delete rdb; ! rdma link | grep -q rd[ab]"
 	net_down

@@ -34,7 +34,7 @@ tell() {
 	[ "${REPLY%% *}" = ok ]
 }
 
-# does DESCRIPTION LINE...
+# does DESCRIPTION LINE...: as tell, with a TAP line
 does() {
 	if tell "${@:2}"; then
 		ktap_ok "$1"
@@ -57,7 +57,7 @@ server() {
 
 slab() { cat "/sys/kernel/slab/$1/slab_size"; }
 
-# memory: of each queue pair, the largest first
+# memory: bytes of each queue pair, the largest first
 memory() {
 	rdma -jdd resource show qp | jq '.[] | .drv_memory // empty' | sort -rn
 }
@@ -94,7 +94,7 @@ own_within() {
 	[ "$OWN" -le "$1" ]
 }
 
-# idle_own DESCRIPTION KIB
+# idle_own DESCRIPTION KIB: check the memory of an idle end with a verbs link
 idle_own() {
 	is_debug && return
 	if wait_for 20 own_within "$2"; then
@@ -114,13 +114,13 @@ policy() {
 	client
 	tell open 8 && tell touch 0 8
 	FREE=$(free_kb)
-	does "$1: $COUNT_OWN connections" open "$COUNT_OWN"
+	does "$1: $COUNT_OWN connections are established" open "$COUNT_OWN"
 	idle_own "$1, connected" "$connected"
-	does "$1: a request on each" touch 8 "$COUNT_OWN"
+	does "$1: a request on each connection is answered" touch 8 "$COUNT_OWN"
 	idle_own "$1, after a request" "$touched"
-	does "$1: large requests on each" run 8 "$COUNT_OWN" 3 65536
+	does "$1: large requests on each connection are answered" run 8 "$COUNT_OWN" 3 65536
 	idle_own "$1, after large requests" "$touched"
-	does "$1: another request on each" touch 8 "$COUNT_OWN"
+	does "$1: another request on each connection is answered" touch 8 "$COUNT_OWN"
 	ktap_is "$1: the flow control was used" "$(in_a sdpstat --json | jq -r \
 		'[.sockets[].flow_control] | unique | .[]')" "$1"
 	does "$1: all connections end" close 0 $((COUNT_OWN + 8))
@@ -178,12 +178,12 @@ before=$(objects_kb)
 before_free=$(free_kb)
 
 client
-does "$COUNT connections" open "$COUNT"
+does "$COUNT connections are established" open "$COUNT"
 idle "connected"
 ktap_check "the work item did visit connections that had sent something" [ "$(looks)" -gt 0 ]
-does "a request on each" touch 0 "$COUNT"
+does "a request on each connection is answered" touch 0 "$COUNT"
 idle "after a request"
-does "$ACTIVE busy connections, $ROUNDS large requests each" \
+does "$ACTIVE busy connections get answers to $ROUNDS large requests each" \
 	run 0 "$ACTIVE" "$ROUNDS" 16384
 read -r _ fewest most jain gap <<<"$REPLY"
 ktap_diag "requests of a connection: $fewest to $most; answers of others between two: $gap;" \
@@ -260,14 +260,14 @@ ktap_check "no connection is left" wait_for 30 no_queue_pairs
 # connections NS MAX
 connections() { "in_$1" sysctl -qw net.sdp.max_connections="$2"; }
 
-# a client of its own
+# one_more: one connection, of another program
 one_more() { in_a timeout 30 sdp-actions connect 10.0.0.2 $PORT 2>&1; }
 
 refused=$(sdp_counter b refused_reqs)
 limited=$(sdp_counter b conn_limit)
 connections b 4
 client
-does "as many connections as the server's namespace may have" open 4
+does "the server's namespace may have as many connections as its limit" open 4
 ktap_is "a request beyond the limit is refused" "$(one_more)" \
 	"sdp-actions: connect: Connection refused"
 ktap_is "a request beyond the limit is counted" \

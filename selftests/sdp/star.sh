@@ -78,6 +78,6 @@ for NET_LINK in hnic veth; do
 	LIB_PIDS=()
 	ktap_diag "$NET_LINK: $(awk '/^MemAvailable/ { print int($2 / 1024) }' /proc/meminfo) MB available of $(awk '/^MemTotal/ { print int($2 / 1024) }' /proc/meminfo)"
 	net_down
-	ktap_check "$NET_LINK: nothing is left" sh -c '! ip netns list | grep -q .'
+	ktap_check "$NET_LINK: no network namespace is left" sh -c '! ip netns list | grep -q .'
 done
 ktap_done

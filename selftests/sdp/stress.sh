@@ -36,7 +36,7 @@ load() {
 	CLIENT=$BG_PID CLIENT_LOG=$BG_LOG
 }
 
-# finished DESCRIPTION: both sides came to their end, and none hung
+# finished DESCRIPTION: servers and client end with success, and none hangs
 finished() {
 	local rc=0
 	wait "$SERVER" || rc=1
@@ -65,14 +65,14 @@ clean() {
 }
 
 # Not over siw: it counts the references of a listener wrong when connections
-# come while it is closed, and what follows tells nothing about us.
+# arrive while it is closed, and later failures would not be SDP's.
 setup hybrid || exit 1
 load 10.0.0.2 "$SECS"
-finished "load"
+finished "load: servers and client end"
 clean "load"
 
 load fd00::2 "$SECS"
-finished "load over IPv6"
+finished "load over IPv6: servers and client end"
 clean "IPv6"
 
 # devices that disappear and come back, under one flow control after the other
@@ -89,14 +89,14 @@ for fc in transport rdma vwin credit; do
 	rdma link delete rdb
 	in_b rdma link add rdb type hybrid netdev vb
 done
-finished "devices disappear under load"
+finished "devices disappear under load: servers and client end"
 clean "devices"
 
 # the module cannot go while it is used
 load 10.0.0.2 "$SECS"
 sleep 1
 ktap_check_fails "the module stays while it is used" rmmod sdp
-finished "load while the module is wanted away"
+finished "rmmod fails under load: servers and client end"
 clean "module"
 
 # namespaces that disappear with everything in them

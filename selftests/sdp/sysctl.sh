@@ -157,7 +157,7 @@ if in_turn rmem 5000 rmem "8192 100000 200000"; then
 	ktap_is "limits are checked under the lock" "$(get rx_bufs_min) $(get rx_bufs_max)" "96 96"
 	set_to rx_bufs_min 8
 else
-	ktap_skip "two who write" "no probes"
+	ktap_skip "a concurrent write is not lost" "no probes"
 fi
 
 # of all namespaces; sdp/mem writes it
@@ -194,8 +194,8 @@ ktap_is "sdp-sysctl.conf can be applied" "$(raised 2>&1)" $'8\n96'
 ktap_is "sdp-sysctl.conf can raise rx_bufs_min above the default of rx_bufs_max" \
 	"$(raised rx_bufs_min=128 rx_bufs_max=256 2>&1)" $'128\n256'
 
-# all that there is has been tested
-ktap_is "all files are tested" "$(cd $DIR && echo *)" \
+# a new file has to be added here, and tested above
+ktap_is "net.sdp has the files that this test knows" "$(cd $DIR && echo *)" \
 	"confirm_timeout connect_timeout credit_join credit_update fallback fallback_memory fallback_timeout fin_timeout flow_control group_range hold_max keepalive_intvl keepalive_probes keepalive_time max_adverts max_connections max_orphans mem port_offset rdma_immediate rdma_progress resolve_timeout rmem rx_buf_size rx_bufs_max rx_bufs_min rx_merge shared_link signal_every tx_latency vwin_posted wmem zcopy_cache zcopy_entries zcopy_floor zcopy_pipelined zcopy_threshold zcopy_wait"
 
 # may_fall_back HOW [PORT]: SDP_FALLBACK of a new socket, which may be bound: 1 tries both, 2

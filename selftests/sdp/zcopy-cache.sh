@@ -4,8 +4,8 @@
 #
 # Zero copy with memory that is used again: it is pinned once, as counters show.
 # Every byte is right for any change of the mapping in between, and errors are those
-# of a copy. Kept memory is bounded, released when it is not used, and released with
-# process, connection, device and module.
+# of a copy. The kept memory is limited. It is released when it is idle, and when process,
+# connection, device or module goes.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -22,7 +22,7 @@ PIPELINED=0
 ALL="a_tx_zcopy_cancels == 0 && b_tx_zcopy_cancels == 0"
 # new mappings are noticed, and are not the only transfers
 STALE="$ALL && a_zcopy_cache_stale > 0 && a_zcopy_no_mem == 0"
-# a copy has told that the memory was not there
+# the memory was missing once, which a copy found out
 FAULTS="$ALL && a_zcopy_cache_stale > 0 && a_zcopy_no_mem > 0"
 
 # same DEVICES: the same memory again and again
@@ -40,10 +40,10 @@ late() {
 
 	for who in late late_recv; do
 		if ! hold sdp_zc_cache_keep late asleep=1 ms=60000; then
-			ktap_skip "$1memory mapped again at the end of a transfer ($who)" "no probes"
+			ktap_skip "$1memory mapped again at the end of a transfer is noticed ($who)" "no probes"
 			continue
 		fi
-		zc "$1memory mapped again at the end of a transfer ($who)" "$STALE" $who
+		zc "$1memory mapped again at the end of a transfer is noticed ($who)" "$STALE" $who
 		ktap_is "$1the task was stopped there ($who)" "$(hold_hits)" 1
 		hold_end
 	done
@@ -62,8 +62,8 @@ mappings() {
 	else
 		ktap_skip "$1huge pages of hugetlbfs work" "no memory for them"
 	fi
-	zc "$1a shared file that is written to and truncated" "$FAULTS && a_zcopy_cache_hits > 0" shared
-	zc "$1a private file that is written to and truncated" "$FAULTS && a_zcopy_cache_hits > 0" private
+	zc "$1changes of a shared file that is written to and truncated are noticed" "$FAULTS && a_zcopy_cache_hits > 0" shared
+	zc "$1changes of a private file that is written to and truncated are noticed" "$FAULTS && a_zcopy_cache_hits > 0" private
 	if kver_ge 6.13; then
 		ktap_skip "$1memory of a device is copied" \
 			"the vvar page of this kernel is memory that can be pinned"
@@ -103,14 +103,14 @@ bounds() {
 		a_zcopy_cache_hits == 2 && a_zcopy_cache_evicted == 18" limit
 }
 
-# keep: a connection whose both ends keep something
+# keep: start a connection whose ends both keep memory
 keep() {
 	start_bg a "$PROGRAM" hold $SERVER "$PORT"
 	CLIENT=$BG_PID
 	wait_for 30 said held || ktap_fail "nothing is held" "$(cat "$BG_LOG")"
 }
 
-# of two pieces, as sdpstat shows it
+# bytes of two pieces of memory, as sdpstat shows them
 KEPT=557056
 kept() { "in_$1" sdpstat --json | jq -c '[.sockets[] | select(.state == "ESTAB").zcopy_kept]'; }
 none_kept() { [ "$(kept a)$(kept b)" = "[0][0]" ]; }

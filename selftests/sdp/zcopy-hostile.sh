@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=300
 #
-# A peer that breaks the rules of zero copy, as the side that reads or writes our
-# memory and as the one whose memory we read or write. Each connection ends, or goes on, as it has
-# to; the counter of that mistake rises; nothing is left, no page pinned.
+# A peer that breaks the rules of zero copy, as the side that reads or writes our memory and
+# as the side whose memory we read or write. Each connection ends or continues as the attack
+# requires, and the counter of that mistake rises. No socket and no pinned page is left.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -27,7 +27,7 @@ sum() {
 		END { print n + 0 }'
 }
 
-# how often a reader has taken memory for nothing
+# in_vain: how often a reader has pinned memory without a read or an offer
 in_vain() {
 	echo $(($(sum zcopy_cache_hits zcopy_cache_misses) - $(sum rx_zcopy_reads tx_sinkavail)))
 }
@@ -35,8 +35,8 @@ in_vain() {
 dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
 modprobe -q sdp
 PINNED=$(pinned)
-# it may have two advertisements, of which we cancel ours after 300 ms; it has receives for
-# all messages of a script, which does not wait for credits
+# Up to two advertisements at a time; SDP cancels its own after 300 ms. It has receives for
+# all messages of a script, which does not wait for credits.
 in_b sysctl -q -w net.sdp.shared_link=0 net.sdp.zcopy_threshold=65536 net.sdp.zcopy_floor=0 net.sdp.fin_timeout=3 \
 	net.sdp.zcopy_wait=300000 net.sdp.max_adverts=2 net.sdp.rx_bufs_min=16
 start_bg b sdp-zcopy serve $SERVER 6000
@@ -46,7 +46,7 @@ attacks zcopy
 vain=$(in_vain)
 attacks zcopy -o "another one waits"
 ktap_is "a second waiting reader does not pin" "$(in_vain)" "$vain"
-# where it asks for the pages of a reader
+# held up where SDP pins the pages of a reader
 if hold pin_user_pages_fast sdp-zcopy asleep=1 times=0 ms=40000; then
 	attacks held
 	hold_end

@@ -3,9 +3,9 @@
 # vm: timeout=600
 #
 # Zero copy in pipelined mode: a reader that waits offers its memory, and large
-# sends are written there, as counters show; without such a reader they are read,
-# to the last byte. For all actions of sender, reader or connection every byte is
-# right, and no page stays pinned. Combined mode is in zcopy.sh.
+# sends are written there by RDMA Write, as counters show. Without such a reader they are
+# read by RDMA Read, to the last byte. For all actions of sender, reader or connection every
+# byte is right, and no page stays pinned. Combined mode is in zcopy.sh.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -22,7 +22,7 @@ PIPELINED=1
 # first send, which is in combined mode
 DIRECT="a_tx_bytes == b_rx_bytes && b_rx_zcopy_bytes == a_tx_zcopy_bytes &&
 	a_tx_copy_bytes < 200 && b_rx_copy_bytes < 200 && a_mode_changes == 1"
-# and that some were written to readers who waited
+# and that some were written to readers that waited
 WRITTEN="a_tx_zcopy_writes > 0 && a_tx_zcopy_writes == b_rx_zcopy_writes &&
 	b_tx_sinkavail >= b_rx_zcopy_writes && a_rx_sinkavail <= b_tx_sinkavail"
 
@@ -40,12 +40,12 @@ writes() {
 		262143 4095 131072 4090 plain
 		1048576 0 1048576 1 file
 	END
-	zc "a send larger than the reader's buffer" "$DIRECT && $WRITTEN && a_tx_srcavail > 0" \
+	zc "a send larger than the reader's buffer is written in part, and read in part" "$DIRECT && $WRITTEN && a_tx_srcavail > 0" \
 		-n 3000000 -w 1000000 -R 400000 -L 60
 	zc "pages shared with a child that writes stay the sender's" "$DIRECT && $WRITTEN" \
 		-n 1500000 -w 300000 -S private -L 60
 	zc "another thread of the process receives" "$WRITTEN" -n 1500000 -w 300000 -S threads -L 60
-	zc "two threads read" "$WRITTEN" -n 1500000 -w 300000 -m threads -L 60
+	zc "written: two threads read" "$WRITTEN" -n 1500000 -w 300000 -m threads -L 60
 	zc "signals do not disturb the sender" "a_tx_bytes == b_rx_bytes" -n 3000000 -w 1000000 -S signal -L 60
 }
 
@@ -53,7 +53,7 @@ reads() {
 	zc "read: buffers of the size of the threshold" "$DIRECT && b_rx_zcopy_reads > 0" \
 		-n 655360 -w 65536 -R 65536
 	zc "read: without a waiting reader the data is advertised" "$DIRECT && a_tx_srcavail > 1" -n 1200000 -w 300000 -R 300000 -l 200
-	zc "4 MB with crossing advertisements" "$DIRECT && a_tx_srcavail + a_tx_zcopy_writes >= 4" \
+	zc "4 MB with crossing advertisements are not copied" "$DIRECT && a_tx_srcavail + a_tx_zcopy_writes >= 4" \
 		-n 4194304 -w 4194304 -R 1048576 -o 1
 	zc "small receives ask for messages" "$SOME && a_tx_zcopy_declined > 0" \
 		-n 900000 -w 300000 -R 1000
@@ -72,7 +72,7 @@ reads() {
 	zc "splice asks for messages" "b_rx_zcopy_bytes == 0 && a_tx_zcopy_declined > 1" \
 		-n 3000000 -w 300000 -R 100000 -m splice
 	zc "receives of any size get the data" "a_tx_bytes == b_rx_bytes" -n 3000000 -w 300000 -R 400000 -m pieces
-	zc "two threads, one reads while the other would offer" "b_rx_zcopy_reads > 0" \
+	zc "two threads get the data, one reads while the other would offer" "b_rx_zcopy_reads > 0" \
 		-n 9000000 -w 1000000 -R 1000000 -m threads -l 200
 }
 
@@ -88,8 +88,8 @@ unused() {
 	zc "a timeout cancels the reader's offer" "a_tx_bytes == b_rx_bytes &&
 		b_tx_sink_cancels > 0" -n 1500000 -w 300000 -m timeout -L 300
 	set_both net.sdp.zcopy_wait=$HASTY
-	zc "a nonblocking sender" "a_tx_bytes == b_rx_bytes" -n 3000000 -w 300000 -L 10
-	zc "a sleeping reader" "a_tx_bytes == b_rx_bytes && a_tx_zcopy_cancels > 0" \
+	zc "a sender that waits 1 ms for the reader sends all data" "a_tx_bytes == b_rx_bytes" -n 3000000 -w 300000 -L 10
+	zc "a sleeping reader: sends are cancelled, and all data arrives" "a_tx_bytes == b_rx_bytes && a_tx_zcopy_cancels > 0" \
 		-n 3000000 -w 300000 -l 300
 	both_directions "mutual -n 1500000 -d 150000" "block -n 4m -d 4m"
 	set_both net.sdp.zcopy_wait=$PATIENT
@@ -109,7 +109,7 @@ begin() {
 	SEEN=$(sdp_counter b tx_sinkavail)
 	start_bg a sdp-zcopy -n 9000000 -w 300000 -L 400 "$@" $SERVER $PORT
 	CLIENT=$BG_PID
-	ktap_check "the reader waits for data" wait_for 30 offered
+	ktap_check "the waiting reader offers its memory" wait_for 30 offered
 }
 
 cancelled() { [ "$(sdp_counter b tx_sink_cancels)" -eq $((CANCELS + 1)) ]; }
@@ -117,10 +117,10 @@ cancelled() { [ "$(sdp_counter b tx_sink_cancels)" -eq $((CANCELS + 1)) ]; }
 # The sender has sent once, and pauses
 halted() {
 	CANCELS=$(sdp_counter b tx_sink_cancels)
-	# it says with its second send which mode it has, then the reader offers
+	# the sender's second send tells the reader the mode, then the reader offers
 	begin -L 6000 -m halt
 	pkill -USR1 -P "$ZCOPY"
-	ktap_check "shutdown of the receiving side cancels" wait_for 30 cancelled
+	ktap_check "shutdown of the receiving side cancels the reader's offer" wait_for 30 cancelled
 	stop_bg "$CLIENT"
 }
 
@@ -151,18 +151,18 @@ combined() {
 	local mode="a_mode_changes == 0 && b_tx_sinkavail == 0 && a_tx_zcopy_bytes > 800000"
 
 	in_a sysctl -q -w net.sdp.zcopy_pipelined=0
-	zc "a sender that knows only combined mode" "$mode" -n 900000 -w 300000 -L 30
+	zc "a sender that knows only combined mode: combined mode is used" "$mode" -n 900000 -w 300000 -L 30
 	in_a sysctl -q -w net.sdp.zcopy_pipelined=1
 	in_b sysctl -q -w net.sdp.zcopy_pipelined=0
-	zc "a reader that knows only combined mode" "$mode" -n 900000 -w 300000 -L 30
+	zc "a reader that knows only combined mode: combined mode is used" "$mode" -n 900000 -w 300000 -L 30
 	in_b sysctl -q -w net.sdp.zcopy_pipelined=1
 }
 
 # foreign DEVICES: with other RDMA devices than iwarp_hybrid at one end or both
 foreign() {
-	zc "$1: written" "$DIRECT && $WRITTEN" -n 1500000 -w 300000 -o 1 -L 60
-	zc "$1: read" "$DIRECT" -n 1500000 -w 300000 -R 300000
-	zc "$1: cancelled" "a_tx_bytes == b_rx_bytes && b_tx_sink_cancels > 0" \
+	zc "$1: sends to a waiting reader are written" "$DIRECT && $WRITTEN" -n 1500000 -w 300000 -o 1 -L 60
+	zc "$1: sends without pauses are not copied" "$DIRECT" -n 1500000 -w 300000 -R 300000
+	zc "$1: a timeout cancels the reader's offer" "a_tx_bytes == b_rx_bytes && b_tx_sink_cancels > 0" \
 		-n 1500000 -w 300000 -L 300 -m timeout
 }
 

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: long timeout=300
 #
-# Zero copy over a slow link, and over a long one: a send is not given up as long
-# as its data move, however long that takes, nor before the reader can know of it;
-# it is cancelled without a reader. Over iwarp_hybrid, which reports progress.
+# Zero copy over a slow link, and over one with a long delay: a send is not cancelled as long
+# as its data moves, however long that takes, nor before the reader can have received the
+# advertisement. It is cancelled if no program reads. Over iwarp_hybrid, which reports
+# progress.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -23,14 +24,14 @@ MOVED="a_tx_bytes == b_rx_bytes && a_tx_copy_bytes < 1000 && a_tx_zcopy_cancels 
 slow() {
 	set_both net.sdp.zcopy_pipelined="$2" net.sdp.zcopy_wait=$WAIT
 	zc "$1: nothing is cancelled while data moves" "$MOVED" -n 2097152 -w 1048576 -R 1048576
-	zc "$1: a sleeping reader" "a_tx_bytes == b_rx_bytes && a_tx_zcopy_cancels > 0" \
+	zc "$1: a sleeping reader: a send is cancelled, and all data arrives" "a_tx_bytes == b_rx_bytes && a_tx_zcopy_cancels > 0" \
 		-n 2097152 -w 1048576 -R 1048576 -l 4000
 }
 
 # long NAME 0|1: the first acknowledgment comes after three times zcopy_wait
 long() {
 	set_both net.sdp.zcopy_pipelined="$2" net.sdp.zcopy_wait=$((WAIT / 10))
-	zc "$1: nothing is cancelled before the reader can know of it" "$MOVED" -n 1048576 -w 524288 -R 524288
+	zc "$1: nothing is cancelled before the reader can have the advertisement" "$MOVED" -n 1048576 -w 524288 -R 524288
 }
 
 PIPELINED=0

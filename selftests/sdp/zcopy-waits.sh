@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=300
 #
-# Zero copy waits for others no longer than it must. A peer that gives no answer has the
-# time of SO_SNDTIMEO or SO_RCVTIMEO, and three seconds at least, not that of
-# net.sdp.fin_timeout. A reader that waits for the lock of a page holds up neither the end
-# of its connection nor the removal of the device.
+# Zero copy waits no longer than necessary. A peer that gives no answer is waited for as long
+# as SO_SNDTIMEO or SO_RCVTIMEO says, and three seconds at least, but not net.sdp.fin_timeout.
+# A reader that waits for the lock of a page does not delay the removal of the device.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -14,7 +13,8 @@ SERVER=10.0.0.2
 PIPELINED=0
 # shellcheck source=selftests/lib/zcopy.sh
 . "$(dirname "$0")/../lib/zcopy.sh"
-# SECONDS of net.sdp.fin_timeout, and less than that for one of 1 s with three for the peer
+# FIN: seconds of net.sdp.fin_timeout. LIMIT: seconds within which a call with a timeout of
+# 1 s, and three for the peer, must end; less than FIN.
 FIN=90
 LIMIT=45
 
@@ -119,14 +119,14 @@ joined() { tc -n a qdisc del dev va root; }
 # advertised a|b
 advertised() { [ "$("in_$1" sdpstat -s -z | awk '$1 == "tx_srcavail" { print $2 }')" -gt 0 ]; }
 result() { sed -n 's/^result //p' "$BG_LOG"; }
-# ends NAME: with an error, in time
+# ends NAME: the call ends with an error, in time
 ends() {
 	wait_for $((FIN + 30)) said result
 	local got took
 	read -r got took <<<"$(result)"
 	ktap_diag "$1: $got after $took s"
-	ktap_check "$1: the send ends with an error" test "${got:-0}" = ETIMEDOUT
-	ktap_check "$1: the send ends in time" test "${took:-999}" -lt $LIMIT
+	ktap_check "$1: the call ends with ETIMEDOUT" test "${got:-0}" = ETIMEDOUT
+	ktap_check "$1: the call ends within $LIMIT s" test "${took:-999}" -lt $LIMIT
 }
 
 modprobe -q sdp
@@ -138,7 +138,8 @@ PINNED=$(pinned)
 mkfifo /run/waits
 defer rm -f /run/waits
 
-# pair PORT PEER DO: two programs, connected; fd 7 lets that in a go on
+# pair PORT PEER DO: two connected programs, PEER in b and DO in a; a line to fd 7 lets the
+# one in a go on
 pair() {
 	PORT=$1
 	start "$2" b /usr/bin/python3
@@ -160,7 +161,7 @@ exec 7>&-
 joined
 stop_bg "$OTHER"
 
-# packets in flight are no progress for ever
+# packets in flight do not count as progress for ever
 pair 7804 serve send
 ktap_check "all packets are dropped from now on" cut_off
 echo >&7
@@ -169,7 +170,7 @@ exec 7>&-
 joined
 stop_bg "$OTHER"
 
-# our answers to what it sends are no progress of our data
+# answers to the peer's messages are no progress of the sender's data
 in_a sysctl -qw net.sdp.zcopy_wait=1000000
 pair 7805 drip full
 echo >&7
@@ -193,7 +194,7 @@ exec 7>&-
 joined
 stop_bg "$OTHER"
 
-# In place of a file system that keeps the page locked
+# The hold stands for a file system that keeps the page locked
 PORT=7803
 in_b sysctl -qw net.sdp.zcopy_wait=2000000
 cp -L /usr/bin/python3 /run/reader

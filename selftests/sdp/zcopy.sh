@@ -3,7 +3,7 @@
 # vm: timeout=600
 #
 # Zero copy: large sends between programs that wait for each other are copied by
-# neither end, as counters show; whatever sender, reader or connection do, every
+# neither end, as counters show. For all actions of sender, reader and connection every
 # byte is right, and no page stays pinned.
 
 # shellcheck source=selftests/lib/lib.sh
@@ -27,9 +27,9 @@ whole() {
 sizes() {
 	local send off recv at
 
-	zc "1 MB: no copies" "$(whole 1048576 1)" -n 1048576 -w 1048576
+	zc "1 MB is not copied" "$(whole 1048576 1)" -n 1048576 -w 1048576
 	while read -r send off recv at; do
-		zc "$((send * 3)) bytes, send $send at $off, receive $recv at $at" \
+		zc "not copied: $((send * 3)) bytes, send $send at $off, receive $recv at $at" \
 			"$(whole $((send * 3)) 3)" -n $((send * 3)) -w "$send" -o "$off" \
 			-R "$recv" -P "$at"
 	done <<-END
@@ -57,13 +57,13 @@ readers() {
 	# a reader that asks gets the data; it does not wait until the sender gives up
 	zc "FIONREAD counts the data" "$COPIED && a_tx_zcopy_declined > 0 && a_tx_zcopy_cancels == 0" \
 		-n 600000 -w 300000 -R 100000 -m inq
-	zc "poll() waits for no time limit of the sender" \
+	zc "poll() gets the data before the sender cancels" \
 		"$COPIED && a_tx_zcopy_declined > 0 && a_tx_zcopy_cancels == 0" \
 		-n 600000 -w 300000 -R 100000 -m pollinq
 	zc "MSG_TRUNC drops the data" "$COPIED && a_tx_zcopy_declined > 0" -n 300000 -w 300000 -R 100000 -m trunc
 	zc "splice transfers the data" "$COPIED && a_tx_zcopy_declined > 0" -n 600000 -w 300000 -R 100000 -m splice
-	zc "a receive into a mapped file" "$(whole 600000 2)" -n 600000 -w 300000 -R 300000 -m file
-	zc "two threads read" "$SOME || b_rx_zcopy_bytes > 0" \
+	zc "a receive into a mapped file is not copied" "$(whole 600000 2)" -n 600000 -w 300000 -R 300000 -m file
+	zc "two threads that read get all data" "$SOME || b_rx_zcopy_bytes > 0" \
 		-n 900000 -w 300000 -R 200000 -m threads
 	zc "shutdown of the receiving side declines" "a_tx_srcavail > 0 && a_tx_zcopy_cancels == 0" -n 600000 -w 300000 -R 100000 -m kill
 	zc "close by the reader resets" "a_estab_resets == 1" -n 900000 -w 300000 -m close
@@ -71,7 +71,7 @@ readers() {
 		"a_estab_resets == 1 && a_tx_zcopy_cancels == 0" -n 900000 -w 300000 -R 100000 -m close
 }
 
-# The second reader waits for the one that takes a part of the advertised memory
+# The second reader waits for the first one, which reads a part of the advertised memory
 two_readers() {
 	local log
 
@@ -82,18 +82,18 @@ two_readers() {
 	look
 	in_a timeout 150 sdp-run -o python3 "$(dirname "$0")/zcopy_readers.py" send $SERVER 7599 >/dev/null 2>&1
 	look
-	ktap_is "what one reader leaves wakes the other one" "$(tail -n 1 "$log")" ok
+	ktap_is "data that one reader leaves wakes the other one" "$(tail -n 1 "$log")" ok
 	ktap_check "data for the readers was advertised" eval "$(risen | grep '^b_rx_srcavail='); [ \$b_rx_srcavail -gt 0 ]"
 	stop_bg "$BG_PID"
 	set_both net.sdp.zcopy_wait=$PATIENT
 }
 
 senders() {
-	zc "several pieces of memory in one send" "$(whole 1200000 6) || a_tx_zcopy_bytes > 600000" \
+	zc "several pieces of memory in one send are not copied" "$(whole 1200000 6) || a_tx_zcopy_bytes > 600000" \
 		-n 1200000 -w 600000 -R 1048576 -S iov
 	zc "pages shared with a child that writes stay the sender's" "$(whole 600000 2)" -n 600000 -w 300000 -S private
-	zc "a send out of a mapped file" "$(whole 600000 2)" -n 600000 -w 300000 -S file
-	zc "another thread of the process receives" "$(whole 600000 2)" -n 600000 -w 300000 -S threads
+	zc "a send out of a mapped file is not copied" "$(whole 600000 2)" -n 600000 -w 300000 -S file
+	zc "another thread of the process receives: sends are not copied" "$(whole 600000 2)" -n 600000 -w 300000 -S threads
 	zc "MSG_OOB is copied, the sends in between are not" "a_tx_srcavail == 2 && a_tx_oob == 2 &&
 		a_tx_zcopy_bytes == 2 * (300000 - 64)" -n 1200000 -w 300000 -S urgent -m inline
 	zc "MSG_DONTWAIT is copied" "$COPIED && a_tx_srcavail == 0" -n 600000 -w 300000 -S nonblock
@@ -101,13 +101,13 @@ senders() {
 		-n 300000 -w 300000 -S limit
 	zc "a send is copied up to a missing page" "a_zcopy_no_mem > 0" \
 		-n 600000 -w 300000 -S fault
-	zc "the server sends, too" "a_rx_zcopy_reads > 0 && b_tx_srcavail == 1" \
+	zc "the server sends without copies, too" "a_rx_zcopy_reads > 0 && b_tx_srcavail == 1" \
 		-n 1000000 -R 300000 -m source
 }
 
-# Each attempt in vain costs: there are fewer and fewer of them
+# An attempt in vain costs time, so attempts become rare
 backs_off() {
-	zc "200 sends to a polling reader" "$COPIED && a_tx_srcavail > 2 && a_tx_srcavail <= 10" \
+	zc "200 sends to a polling reader: attempts become rare" "$COPIED && a_tx_srcavail > 2 && a_tx_srcavail <= 10" \
 		-n 13107200 -w 65536 -R 65536 -m poll
 }
 
@@ -122,25 +122,25 @@ pays() {
 	set_both net.sdp.zcopy_floor=0
 }
 
-# The reader sleeps: the sender waits a millisecond, cancels, copies
+# The reader sleeps: the sender waits a millisecond, cancels and copies
 cancels() {
 	set_both net.sdp.zcopy_wait=$HASTY
-	zc "a sleeping reader: cancelled" "a_tx_zcopy_cancels == 1 && a_tx_zcopy_declined == 1 &&
+	zc "a sleeping reader: the send is cancelled" "a_tx_zcopy_cancels == 1 && a_tx_zcopy_declined == 1 &&
 		b_rx_zcopy_cancels == 1" -n 100000 -w 100000 -l 300
-	zc "the sleeping reader then reads" "$SOME && a_tx_zcopy_cancels > 0" -n 900000 -w 300000 -l 300
-	zc "signals during a transfer" "a_tx_bytes == b_rx_bytes && a_tx_srcavail > 0" \
+	zc "a reader that wakes up after cancelled sends gets all data" "$SOME && a_tx_zcopy_cancels > 0" -n 900000 -w 300000 -l 300
+	zc "signals during a transfer: all data arrives" "a_tx_bytes == b_rx_bytes && a_tx_srcavail > 0" \
 		-n 2000000 -w 1000000 -S signal
 	set_both net.sdp.zcopy_wait=$PATIENT
-	# a send during which one has come already is copied
-	zc "signals before the data is read" "a_tx_bytes == b_rx_bytes && a_tx_zcopy_cancels > 0" \
+	# a send that a signal has interrupted already is copied
+	zc "signals before the data is read: sends are cancelled, all data arrives" "a_tx_bytes == b_rx_bytes && a_tx_zcopy_cancels > 0" \
 		-n 3000000 -w 300000 -S signal -l 300
-	zc "abort during a transfer" "a_tx_srcavail > 0" -n 6000000 -w 300000 -S abort -l 400
+	zc "abort during a transfer ends the send" "a_tx_srcavail > 0" -n 6000000 -w 300000 -S abort -l 400
 	set_both net.sdp.zcopy_wait=$HASTY
 	both_directions "mutual -n 150000 -d 150000" "block -n 1m -d 1m"
 	set_both net.sdp.zcopy_wait=$PATIENT
 }
 
-# begin MS: a send to a reader that sleeps so long, advertised
+# begin MS: start a send to a reader that sleeps so long, and wait for the advertisement
 begin() {
 	start_bg a sdp-zcopy -n 900000 -w 900000 -l "$1" $SERVER $PORT
 	CLIENT=$BG_PID
@@ -203,15 +203,15 @@ off() {
 		"b_rx_copy_bytes > 4000000 && b_rx_copy_bytes <= b_rx_bytes" \
 		-n 4194304 -w 1048576 -R 1048576 -m splice
 	start_bg a sdp-zcopy -t 65536 -n 900000 -w 900000 -l 2000 $SERVER $PORT
-	ktap_check "a shared link: sdpstat says why" wait_for 20 because link
+	ktap_check "a shared link: sdpstat says why there is no zero copy" wait_for 20 because link
 	stop_bg "$BG_PID"
 }
 
 # foreign DEVICES: with other RDMA devices than iwarp_hybrid at one end or both
 foreign() {
-	zc "$1: no copies" "$(whole 900000 3)" -n 900000 -w 300000 -o 1
+	zc "$1: sends are not copied" "$(whole 900000 3)" -n 900000 -w 300000 -o 1
 	set_both net.sdp.zcopy_wait="$HASTY"
-	zc "$1: cancelled" "a_tx_bytes == b_rx_bytes && a_tx_zcopy_cancels > 0" -n 300000 -w 300000 -l 300
+	zc "$1: a sleeping reader: sends are cancelled, all data arrives" "a_tx_bytes == b_rx_bytes && a_tx_zcopy_cancels > 0" -n 300000 -w 300000 -l 300
 }
 
 dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
