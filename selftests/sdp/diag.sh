@@ -92,12 +92,12 @@ E='select(.state == "ESTAB") |'
 sock_is "the receiver: state and unread bytes" b \
 	"$E [.state,.recv_q,.send_q,.local.port,.peer.address]" \
 	'[["ESTAB",1000,0,7304,"10.0.0.1"]]'
-sock_is "its device, flow control and link" b \
+sock_is "the receiver: device, flow control and link" b \
 	"$E [.device,.device_port,.flow_control,.link,.link_reason]" \
 	'[["rdb",1,"transport","shared",""]]'
-sock_is "its counters" b "$E .stats.rx_bytes" '[1000]'
-sock_is "the sender: its counters" a "$E [.recv_q,.stats.tx_bytes]" '[[0,1000]]'
-sock_is "its inode is that of the descriptor" a "$E .inode" "[$(inodes "$client")]"
+sock_is "the receiver: received bytes are counted" b "$E .stats.rx_bytes" '[1000]'
+sock_is "the sender: sent bytes are counted, and nothing is unread" a "$E [.recv_q,.stats.tx_bytes]" '[[0,1000]]'
+sock_is "the sender: the inode is that of the descriptor" a "$E .inode" "[$(inodes "$client")]"
 ktap_is "the table shows the same" \
 	"$(in_b sdpstat | awk 'NR == 2 { print $1, $2, $3, $4, $6, $7 }')" \
 	"ESTAB 1000 0 10.0.0.2:7304 rdb transport"

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """held.py CASE PORT: what happens while something is held up in the middle.
 
-Prints "ok CASE", "not ok CASE: WHY" or "skip CASE WHY". In the namespace a, where 10.0.0.2 is b."""
+Prints "ok CASE", "not ok CASE: WHY" or "skip CASE WHY". Runs in the namespace a; 10.0.0.2 is an
+address of b."""
 import contextlib
 import ctypes
 import errno
@@ -77,7 +78,7 @@ def counter(name):
 
 
 class Hold:
-    """Those tasks are held up there until go()"""
+    """Tasks named comm are held up in the kernel's function symbol until go()"""
 
     def __init__(self, symbol, comm, **params):
         subprocess.run(["modprobe", "--first-time", "test_hold", "symbol=" + symbol,
@@ -172,7 +173,8 @@ def case_connect_ended():
 
 
 def case_no_memory():
-    """connect() says so also when it is missing where the way is looked for"""
+    """connect() fails with ENOBUFS also when memory is missing while the RDMA CM looks for
+    address or route"""
     for symbol, comm in ("rdma_resolve_addr", "held"), ("rdma_set_ib_path", "kworker"):
         with listener(), socket.socket() as sock, \
                 Hold(symbol, comm, asleep=1, ms=0, ret=-errno.ENOMEM) as hold:
@@ -183,8 +185,8 @@ def case_no_memory():
 
 
 def case_no_memory_again():
-    """connect() finds no memory for another attempt, since the port is not free: the socket
-    is as it was before"""
+    """The port is not free, and connect() finds no memory for another attempt: the socket is
+    as it was before"""
     with listener() as lsn, socket.socket() as sock:
         with Hold("rdma_connect_locked", "held", asleep=1, ret=-errno.EADDRINUSE,
                   also="sdp_conn_alloc", null=1) as hold:
@@ -199,7 +201,7 @@ def case_no_memory_again():
 
 
 def case_no_memory_waits():
-    """The same while another task waits for data: it learns that there are none"""
+    """As case_no_memory_again, while another task waits for data: it learns that none comes"""
     with listener(), socket.socket() as sock, \
             Hold("rdma_connect_locked", "held", asleep=1, ret=-errno.EADDRINUSE, late=1,
                  also="sdp_conn_alloc", null=1, ms=60000) as hold:
@@ -409,7 +411,7 @@ def case_whole_send_shutdown():
 
 
 def case_whole_send_removal():
-    """Nor when the device goes, which waits for neither"""
+    """A send that waits for another one ends when the device goes, which waits for neither"""
     with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock, \
             lsn.accept()[0], Removal() as removal, \
             Absent(LARGE, mmap.PAGESIZE) as memory:
@@ -422,12 +424,12 @@ def case_whole_send_removal():
 
 
 def read_into(sock, data, flags):
-    """A read that takes some of the stream"""
+    """A recv() that takes a part of the stream"""
     sock.recv_into(data, 0, flags)
 
 
 def splice_into(sock, data, _):
-    """The same, through a pipe"""
+    """As read_into(), by splice() through a pipe"""
     ends = os.pipe()
     try:
         n = os.splice(sock.fileno(), ends[1], len(data))
@@ -570,7 +572,8 @@ def case_moved_recv():
 
 
 def case_moved_connect():
-    """A connect() that looks for an address is not the one that comes then"""
+    """A connect() that looks for an address does not take over the connection that another
+    thread makes meanwhile"""
     with listener() as lsn, socket.socket() as sock, \
             Hold("finish_wait", "held", asleep=1, ms=40000) as hold:
         thread = Held(sock.connect, ("10.0.0.77", PORT))
@@ -588,7 +591,7 @@ def case_moved_connect():
 
 @contextlib.contextmanager
 def port_offset(value):
-    """Of a, whose SDP connects go elsewhere"""
+    """Set net.sdp.port_offset of a, so that connections of SDP go to another port"""
     path = "/proc/sys/net/sdp/port_offset"
     with open(path, "w", encoding="ascii") as file:
         file.write(str(value))
@@ -610,7 +613,7 @@ def held_bytes(sock):
 
 
 def case_bytes_acked():
-    """Data are sent and acknowledged while TCP_INFO counts: they have not all been lost"""
+    """Data is sent and acknowledged while TCP_INFO counts: it does not all appear as lost"""
     info, length, size = bytearray(232), ctypes.c_int(232), 0
     with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock:
         with lsn.accept()[0] as peer, Hold("sdp_conn_outq", "held", asleep=1, ms=40000) as hold:
@@ -676,8 +679,8 @@ def case_tcp_fails():
 
 
 def case_old_removal():
-    """The device of a listener goes, and the listener is another one before it has been
-    ended for that"""
+    """The device of a listener goes, and the socket listens again before the work item that
+    ends the old listener runs"""
     enter("a")
     with socket.create_server(("10.0.0.1", PORT)) as lsn, \
             Hold("sdp_cm_unbind_work", "kworker", asleep=1, ms=90000) as hold:
@@ -710,7 +713,7 @@ def case_close_wait():
 
 
 def moved_tcp(call):
-    """The same, and the other connection is one of TCP, since there is no SDP"""
+    """As moved(), but the other connection is one of TCP, since there is no SDP"""
     with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock, \
             lsn.accept()[0] as first, Absent() as memory:
         enter("b")
@@ -809,7 +812,7 @@ def case_moved_tcp_recv():
 
 
 def case_moved_splice():
-    """The same of one that waits for data"""
+    """As moved(), for a splice() that waits for data"""
     pipe = os.pipe()
     with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock, \
             lsn.accept()[0], Hold("wait_woken", "held", behind=1, ms=20000) as hold:

@@ -3,7 +3,8 @@
  * Attacks on SDP, over iWARP or what the peer goes over instead: the Hello in the
  * private data of the connecting side, then messages. Of struct attack the message attacks
  * use: ddp the MID, rdmap the flags, len the bytes after the BSDH, msn added to
- * MSeq, mo added to MSeqAck, qn the credits announced, to added to the length field.
+ * MSeq, mo added to MSeqAck, qn the credits announced, to added to the length field,
+ * inval the first word after the BSDH, region the MID of the answer.
  */
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -485,7 +486,7 @@ static enum peer_end too_long(struct peer *p, const struct target_memory *m,
 	return END_NONE;
 }
 
-/* Messages without end, though the credits are used up. */
+/* len messages, more than there are credits for */
 static enum peer_end overrun(struct peer *p, const struct target_memory *m,
 			     const struct attack *a)
 {
@@ -1007,7 +1008,7 @@ static enum peer_end good_ack(struct peer *p, const struct target_memory *m,
 	return first_message(p) ? END_NO_FRAME : END_NONE;
 }
 
-/* Extensions: qn those of the Hello, to be sure, msn what the answer is */
+/* Extensions: the Hello must have qn, and the answer has msn */
 static enum peer_end ext_ack(struct peer *p, const struct target_memory *m,
 			     const struct attack *a)
 {
@@ -1029,7 +1030,7 @@ static enum peer_end no_ext(struct peer *p, const struct target_memory *m,
 	return END_NONE;
 }
 
-/* A message before the one by which who connected says that it may come */
+/* Data before the message by which the connecting side permits it */
 static enum peer_end ack_and_data(struct peer *p, const struct target_memory *m,
 				  const struct attack *a)
 {
@@ -1154,7 +1155,7 @@ static enum peer_end ring_writes(struct peer *p, const struct target_memory *m,
 	return END_NONE;
 }
 
-/* All of it, and again, when only part of it was read */
+/* Announces 30000 bytes len times, more than the ring has room for */
 static enum peer_end ring_floods(struct peer *p, const struct target_memory *m,
 				 const struct attack *a)
 {
@@ -1570,7 +1571,7 @@ static bool credit_press(struct peer *p, const struct attack *a)
 	       credit_quiet(p, a->rcvsz, 0);
 }
 
-/* Messages that nothing may be said to */
+/* Messages that the other end must not answer */
 static bool credit_silence(struct peer *p, const struct attack *a)
 {
 	uint32_t before = p->mseq_ack;
@@ -1582,7 +1583,7 @@ static bool credit_silence(struct peer *p, const struct attack *a)
 	return true;
 }
 
-/* More of them: all that was kept back comes */
+/* Grants more credits: all data that was kept back arrives */
 static bool credit_more(struct peer *p, const struct attack *a)
 {
 	granted += 64;

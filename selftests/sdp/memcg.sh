@@ -12,19 +12,19 @@
 need python3 rdma sdpstat
 COUNT=50
 
-# pages SERVE|CONNECT: KiB of the kernel's memory, without small objects, among them
-# completion queues of the core's pool, which the device keeps
+# pages serve|connect: KiB of kernel memory charged to the program's group, without slab
+# objects. Completion queues of the core's pool, which the device keeps, are included.
 pages() {
 	awk '$1 == "kernel" || $1 == "sock" { sum += $2 } $1 == "slab" { sum -= $2 }
 		END { print int(sum / 1024) }' "$GROUP-$1/memory.stat"
 }
 
-# given_back: the programs have ended, and their groups are charged for nothing of them
+# given_back: hardly any kernel memory is charged to the groups of both programs
 given_back() {
 	[ "$(pages serve)" -lt 300 ] && [ "$(pages connect)" -lt 300 ]
 }
 
-# grown NAME LEAST DESCRIPTION: KiB charged to the program since BEFORE
+# grown NAME LEAST DESCRIPTION: at least LEAST KiB more than BEFORE are charged to the program
 grown() {
 	local now
 
@@ -57,7 +57,7 @@ link() {
 	rmdir $GROUP-serve $GROUP-connect
 }
 
-# established: connections of the program that accepts
+# established: number of connections of the program that accepts
 established() {
 	in_b sdpstat -a | grep -c ESTAB
 }
@@ -66,7 +66,7 @@ none_established() {
 	[ "$(established)" -eq 0 ]
 }
 
-# ended LEAST: the connections end, the program has not read yet
+# ended LEAST: the connections end before the program has read
 ended() {
 	PORT=$((PORT + 1))
 	program serve $COUNT $COUNT
@@ -75,7 +75,7 @@ ended() {
 	HELD=$(charged serve)
 	ktap_check "ended: the connections are full" filled
 	ktap_check "ended: the reader is charged for data that wait for it" wait_for 20 holds "$1"
-	ktap_is "ended: the connections are there" "$(established)" $COUNT
+	ktap_is "ended: all connections are established before the device goes" "$(established)" $COUNT
 	rdma link delete rda
 	ktap_check "ended: the device goes, and the connections with it" \
 		wait_for 20 none_established

@@ -17,16 +17,16 @@ FULL=$((COUNT / 5))
 # KiB that an idle end may take, TCP's socket and file included
 declare -A LIMIT=([tcp]=6 [transport]=20 [credit]=48 [rdma]=384 [vwin]=48)
 
-# used: KiB that the machine has less than at FREE
+# used: KiB of memory taken since FREE
 used() { echo $((FREE - $(free_kb))); }
 
-# both: KiB that both groups are charged for, more than at the beginning
+# both: KiB charged to both groups since BEFORE
 both() { echo $(($(charged serve) + $(charged connect) - BEFORE)); }
 
-# current: of the server
+# current: KiB of memory.current of the server's group
 current() { echo $(($(cat $GROUP-serve/memory.current) / 1024)); }
 
-# orphans: connections of the program that has ended
+# orphans NAME: number of connections of the program that has ended
 orphans() {
 	if [ "$1" = tcp ]; then
 		in_a ss -Hnt dport = :$PORT | wc -l
@@ -59,7 +59,7 @@ cost() {
 	sleep 5
 	ktap_diag "$1: closed with data: $(orphans "$1") connections, $(used) used"
 	end serve
-	ktap_check "$1: the groups can go" wait_for 30 rmdir $GROUP-serve $GROUP-connect
+	ktap_check "$1: the control groups can be removed" wait_for 30 rmdir $GROUP-serve $GROUP-connect
 }
 
 groups_up

@@ -16,12 +16,12 @@ MANY=$(scaled 1000 100)
 LIMIT=$(scaled $((64 << 20)) $((24 << 20)))
 ALL=/sys/fs/cgroup/limited
 
-# full_or_killed: the program has sent what it can, or the kernel has ended one of them
+# full_or_killed: the sender's buffers are full, or one of the programs has ended
 full_or_killed() {
 	said full "${LOG[connect]}" || is_gone "${PID[connect]}" || is_gone "${PID[serve]}"
 }
 
-# group: one with a limit, for the groups of both programs
+# group: create a group with a limit, for the groups of both programs
 group() {
 	mkdir $ALL
 	echo +memory >$ALL/cgroup.subtree_control
@@ -52,7 +52,7 @@ limited() {
 	wait_for 20 rmdir $ALL
 }
 
-# names: memory of the group that the kernel can reclaim
+# names: fill the group with negative dentries, which the kernel can reclaim
 names() {
 	# shellcheck disable=SC2016
 	sh -c 'mkdir "$1" && echo $$ >"$1/cgroup.procs" && exec python3 -c "import os
@@ -68,13 +68,13 @@ reclaimed() {
 	program serve 1 1
 	program connect 1 1
 	ktap_check "$1, names: a connection is established" connected
-	# what more the data take has to be reclaimed
+	# the group has room for 128 KiB; the rest of the data needs reclaimed memory
 	echo $(($(cat $ALL/memory.current) + (128 << 10))) >$ALL/memory.max
 	tell connect
-	ktap_check "$1, names: its buffers are full" wait_for 60 said full "${LOG[connect]}"
+	ktap_check "$1, names: the buffers of the connection are full" wait_for 60 said full "${LOG[connect]}"
 	sent=$(sed -n 's/^full: \(.*\) bytes/\1/p' "${LOG[connect]}")
 	ktap_diag "$sent bytes, $(tr '\n' ' ' <$ALL/memory.events)"
-	ktap_check "$1, names: more was sent than the group had room for" \
+	ktap_check "$1, names: at least 512 KiB were sent, more than the group had room for" \
 		test "$sent" -ge $((512 << 10))
 	ktap_check "$1, names: the group was at its limit" grep -q '^max [1-9]' $ALL/memory.events
 	exec 7>&- 8>&-

@@ -49,7 +49,7 @@ def get(option, value):
 
 
 def info():
-    """Entries and bytes of the table, and where the output's begin"""
+    """Entries and bytes of the table, and the offset of the output chain"""
     told = get(GET_INFO, NAME + bytes(52))
     n, size = struct.unpack_from("II", told, 76)
     return n, size, struct.unpack_from("I", told, 36 + 3 * 4)[0]

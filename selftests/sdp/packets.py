@@ -125,7 +125,7 @@ def payload(seen):
 
 
 def before_it():
-    """Set before there is a connection; the packets of both ends"""
+    """Options set before there is a connection; looks at the packets of both ends"""
     mine, others = Tap("a", DEV, 7), Tap("a", DEV, 7, True)
     theirs, without = Tap("b", "vb", 9), Tap("b", "vb", 9, True)
     lsn, sock, before = server(PORT, 9, 0x60, 254), sdp("a"), queued()
@@ -151,7 +151,7 @@ def before_it():
 
 
 def meanwhile(sock, conn):
-    """Set when there is one"""
+    """Options set when there is a connection"""
     mine, theirs, before = Tap("a", DEV, 8), Tap("b", "vb", 0), queued()
     have(sock, 8, 2, 0x40, 100)
     have(conn, 0, 0, 0)
@@ -165,7 +165,7 @@ def meanwhile(sock, conn):
        (before, now))
     seen = theirs.packets()
     ok("an accepted connection can lose its mark", payload(seen) >= 3000, seen)
-    same("without a type of service", {p[0] for p in seen if p[2]}, {0})
+    same("an accepted connection can lose its type of service", {p[0] for p in seen if p[2]}, {0})
     same("an accepted connection can have the usual time to live",
          {p[3] for p in seen if p[2]}, {64})
 

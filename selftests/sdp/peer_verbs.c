@@ -246,7 +246,7 @@ static int make_qp(struct verbs *v)
 	return 0;
 }
 
-/* All of it goes at once; the system tells the other end what it tells then */
+/* Destroys the queue pair and all else at once; the RDMA CM ends the connection */
 static void verbs_reset(struct peer *p)
 {
 	struct verbs *v = p->over;

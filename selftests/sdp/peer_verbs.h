@@ -28,7 +28,7 @@ enum verbs_key {
 /* One of them, of @len bytes at @mem, which the other end reads or writes */
 uint32_t verbs_key(struct peer *p, enum verbs_key kind, void *mem, size_t len,
 		   bool writes);
-/* Invalidate what the peer has of it */
+/* Deregisters all memory that was announced to the peer */
 void verbs_forget(struct peer *p);
 
 /* Connects as far as the other end's answer, which is not taken */

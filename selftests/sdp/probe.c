@@ -245,7 +245,7 @@ const char *send_when_full(int fd, bool nonblock, int flags)
 	return text;
 }
 
-/* Read exactly that many bytes, or until nothing comes any more. */
+/* Read at least that many bytes, or until nothing comes any more. */
 void drain(int fd, size_t bytes)
 {
 	static char block[65536];

@@ -10,7 +10,7 @@
  *	-W N    bytes of the window	-c N    bytes of the buffer for copies
  *	-r N    SO_RCVBUF
  *	-t      a TCP program: TCP_ZEROCOPY_RECEIVE of an ordinary TCP socket
- *	-m MODE as below
+ *	-m MODE one of modes[] below
  *
  * Prints "ok MAPPED COPIED READ", bytes, or what is wrong. The modes "mapped" and
  * "copied" look at little and print what the process took of the processor, in ns,

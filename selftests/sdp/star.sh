@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=400
 #
-# Several hosts at a bridge: each exchanges data with each over SDP, and the engines of
-# the simulated NICs work on both ends; the same over veth. STAR: number of hosts.
+# Several hosts at a bridge: each host sends to every other one over SDP, and the engines of
+# the simulated NICs compute the CRCs, without drops. Then the same over veth, without
+# engines. STAR: number of hosts.
 
 # shellcheck disable=SC2034 # the library reads NET_LINK
 # shellcheck source=selftests/lib/lib.sh
@@ -24,7 +25,7 @@ listening() { in_n "$1" sdpstat -lH | grep -q ':7471 '; }
 # send I J: data from host I to host J
 send() { in_n "$1" timeout 60 sdpbench -w 10 -T bw -S 64K -n 4 -r 1 "10.0.0.$2"; }
 
-# exchange: between all pairs, counted at both ends
+# exchange NAME: send between all pairs, and look at the counters of each host
 exchange() {
 	local i j bad=''
 
@@ -38,16 +39,17 @@ exchange() {
 				bad+=" $i to $j: $KTAP_OUT"
 		done
 	done
-	ktap_is "$1: each of $N hosts sends to each" "$bad" ""
+	ktap_is "$1: each of $N hosts sends to every other one" "$bad" ""
 	for ((i = 1; i <= N; i++)); do
 		for n in tx_bytes rx_bytes; do
 			[ "$(sdp_of "$i" $n)" -ge $(((N - 1) * BYTES)) ] || bad+=" $n of $i"
 		done
 	done
-	ktap_is "$1: all bytes are on SDP" "$bad" ""
+	ktap_is "$1: SDP counts all bytes, sent and received" "$bad" ""
 }
 
-# engines: the NICs computed what left, dropped nothing
+# engines: the NICs computed the CRCs of all data, and software neither finished nor dropped
+# packets
 engines() {
 	local i bad=''
 

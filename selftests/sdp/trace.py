@@ -189,7 +189,7 @@ def life():
            [("Data", "", 1000), ("Data", "OOB_PRES|OOB_PEND", 1), ("DisConn", "", 0)])
     result("the server receives them", messages(other, "rx"), sent)
     result("messages that the server sends", messages(other, "tx"), [("DisConn", "", 0)])
-    result("kind of the link",
+    result("messages name the kind of the link",
            {e["link"] for n, e in events() if n.startswith("sdp_msg_")}, {LINK})
     if CREDIT:
         result("zero copy: the sender offers, the reader has read",
@@ -253,7 +253,8 @@ def fallback():
     c.setsockopt(SOL_SDP, SDP_FALLBACK, 1)
     c.connect_ex(("127.0.0.1", 9))
     c.close()
-    result("TCP takes over", [(e["reason"], e["error"]) for e in story(cookie, "sdp_tcp")],
+    result("an event says why TCP takes over",
+           [(e["reason"], e["error"]) for e in story(cookie, "sdp_tcp")],
            [("no_device", "ENETUNREACH")])
 
 
@@ -265,7 +266,8 @@ def filters():
     c.close()
     a.close()
     closed(one)
-    result("a filter for one socket", {e["sock_cookie"] for _, e in events()}, {one})
+    result("a filter for one socket shows no other socket",
+           {e["sock_cookie"] for _, e in events()}, {one})
     tracing("events/sdp/filter", "0")
 
 

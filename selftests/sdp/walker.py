@@ -427,7 +427,7 @@ def start(function, *args):
 
 
 def tell_stuck(pids):
-    """Where programs are that should have come to their end, and who may keep them"""
+    """Print where programs are that should have ended, and other tasks that may block them"""
     for pid in pids:
         os.kill(pid, signal.SIGUSR1)
     time.sleep(1)

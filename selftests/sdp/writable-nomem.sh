@@ -48,7 +48,7 @@ CLIENT=$BG_LOG
 step large
 read -r large again <<<"$ANSWER"
 ktap_is "large pages: poll() never says writable without room" "$again" 0
-# the table of pages stays as large as it is, as long as there are some
+# iwarp_hybrid's table of transmit pages stays as large as it is, as long as it has pages
 pages 1 100
 step small
 read -r small again <<<"$ANSWER"

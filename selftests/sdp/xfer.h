@@ -69,7 +69,10 @@ struct xfer_conn {
 	struct xfer_stream tx, rx;
 };
 
-/* xfer_data.c: all return 0, or -1 with conn->error set */
+/*
+ * xfer_data.c: 0, or -1, with conn->error set where there is a conn.
+ * xfer_send_some() and xfer_recv_some() return 1 if the call would block.
+ */
 int xfer_stream_init(struct xfer_stream *s, uint64_t seed, uint64_t bytes,
 		     uint32_t size, uint32_t flags);
 void xfer_stream_free(struct xfer_stream *s);

@@ -293,7 +293,7 @@ static void run_advise(void)
 	out(at, SIZE, 1);
 	advise(at, SIZE, MADV_DONTNEED);
 	put(at, SIZE, ZERO);
-	/* the page of zeros is everybody's */
+	/* all processes share the zero page */
 	out(at, SIZE, 2);
 	in(at, SIZE, 3);
 	advise(at, SIZE, MADV_DONTNEED);
@@ -348,7 +348,7 @@ static void run_fork(void)
 	in(at, SIZE, 9);
 }
 
-/* Two transfers, with the huge page whole, then with a part of it changed */
+/* Transfers of a whole huge page, of a part of it changed if @split, of new memory there */
 static void huge(unsigned char *p, bool split)
 {
 	out(p, 4 * SIZE, 1);

@@ -25,7 +25,7 @@ struct request {
 	char mode[12];
 };
 
-/* A client makes it for its server, who takes it away. */
+/* A client creates this file for its server, which removes it. */
 #define GATE_PATH "/run/sdp-zcopy-gate-%u"
 
 /* New memory, private, or of a file without a name */
