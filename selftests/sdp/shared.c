@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * sdp-shared: sends that do not go smoothly. A server checks every byte.
+ * sdp-shared: sends that are interrupted, fault, wait or are delayed. A server checks every
+ * byte.
  *
  *	sdp-shared serve ADDRESS PORT [SLEEP_MS [odd]]
  *	sdp-shared fault|fresh|signal|more|cork|nodelay|late|grow ADDRESS PORT

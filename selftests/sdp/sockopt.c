@@ -3,7 +3,7 @@
  * Socket options of AF_SDP. Most rows do the same to a TCP socket and want the
  * same errno and the same value back; the others say what they want.
  *
- *	sockopt [ADDRESS]	ADDRESS: of an RDMA device of this machine, for
+ *	sdp-sockopt [ADDRESS]	ADDRESS: of an RDMA device of this machine, for
  *				the rows that need a connection
  */
 #include <arpa/inet.h>
