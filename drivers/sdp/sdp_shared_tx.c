@@ -6,9 +6,10 @@
  * sdp_rx_pages.c to make the receive queue, sdp_qp.c, sdp_conn.c and sdp_latency.c.
  *
  * A reservation of the provider is exclusive, so its holder owns tx_mseq and
- * tx.sum: sendmsg (lock_sock, not tx_lock: it may be preempted while it
+ * tx.held: sendmsg (lock_sock, not tx_lock: it may be preempted while it
  * copies), or the engine (tx_lock). If the engine finds it taken, it leaves a
- * bit in tx_ctl; sendmsg checks tx_ctl when it is done.
+ * bit in tx_ctl; sendmsg checks tx_ctl when it is done. tx_commit ends the
+ * reservation, so sdp->lock guards what is recorded after it: tx.sum and tx.rec.
  */
 #include <linux/export.h>
 #include <linux/instrumented.h>
@@ -276,16 +277,22 @@ static void sdp_stx_record(struct sdp_conn *conn, u64 end, u32 len, bool append)
 	struct sdp_sock *sdp = sdp_sk(conn->sk);
 	struct sdp_stx *s = &conn->shared->tx;
 	struct sdp_stx_rec *r;
+	u64 last;
 
 	lockdep_assert_held(&sdp->lock);
 	s->sum += len;
 	if (s->head - s->tail > s->mask && !append && !sdp_stx_grow(conn))
 		sdp_stx_account(conn);
+	last = s->head == s->tail ? s->base.end : sdp_stx_rec(s, s->head - 1)->end;
 	/* a full table: the last entry stands for one more message */
 	if (s->head == s->tail || (!append && s->head - s->tail <= s->mask))
 		s->head++;
 	r = sdp_stx_rec(s, s->head - 1);
-	r->end = end;
+	/*
+	 * A message that follows this one may have been recorded since tx_commit, but ends
+	 * must not decrease. Then this payload counts as acknowledged with that message.
+	 */
+	r->end = max(end, last);
 	r->sum = s->sum;
 	if (likely(sdp->conn == conn)) {
 		conn->tx_queued += len;

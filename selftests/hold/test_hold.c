@@ -3,7 +3,7 @@
  * test_hold.ko: holds a task up where it calls a function, so that a test can do
  * something meanwhile that otherwise has to come in a very short time.
  *
- *	modprobe test_hold symbol=FUNCTION comm=TASK [ms=MOST] [times=0] [behind=1 | asleep=1]
+ *	modprobe test_hold symbol=FUNCTION comm=TASK [ms=MOST] [times=0] [behind=1] [asleep=1]
  *		[also=FUNCTION [null=1]] [ret=VALUE [late=1]]
  *
  * Tasks whose name begins with TASK stop before FUNCTION or, with "behind", after it. They
@@ -214,24 +214,35 @@ static bool hold_passes(void)
 	return found;
 }
 
+/* Its probe lets this task pass */
+static unsigned long hold_call(unsigned long a, unsigned long b,
+			       unsigned long c, unsigned long d,
+			       unsigned long e, unsigned long f)
+{
+	struct hold_pass pass = { .task = current };
+	unsigned long flags;
+
+	flags = count_begin();
+	list_add(&pass.node, &passes);
+	count_end(flags);
+	return ((hold_function)probe.addr)(a, b, c, d, e, f);
+}
+
 /* In the place of the function: it is called when its time has come */
 static unsigned long hold_asleep(unsigned long a, unsigned long b,
 				 unsigned long c, unsigned long d,
 				 unsigned long e, unsigned long f)
 {
-	struct hold_pass pass = { .task = current };
-	unsigned long flags, result = ret;
+	unsigned long result = ret;
 
 	if (ret && !late)
 		return ret;
 	atomic_inc(&inside);
+	if (!ret && behind)
+		result = hold_call(a, b, c, d, e, f);
 	hold_sleep();
-	if (!ret) {
-		flags = count_begin();
-		list_add(&pass.node, &passes);
-		count_end(flags);
-		result = ((hold_function)probe.addr)(a, b, c, d, e, f);
-	}
+	if (!ret && !behind)
+		result = hold_call(a, b, c, d, e, f);
 	atomic_dec(&inside);
 	return result;
 }
@@ -306,8 +317,8 @@ static int __init hold_init(void)
 		if (err)
 			return err;
 	}
-	err = behind ? register_kretprobe(&ret_probe) :
-		       register_kprobe(&probe);
+	err = behind && !asleep ? register_kretprobe(&ret_probe) :
+				  register_kprobe(&probe);
 	if (err && *also)
 		unregister_kprobe(&also_probe);
 	return err;
@@ -325,7 +336,7 @@ static void __exit hold_exit(void)
 	} while (atomic_read(&inside));
 	if (*also)
 		unregister_kprobe(&also_probe);
-	if (behind)
+	if (behind && !asleep)
 		unregister_kretprobe(&ret_probe);
 	else
 		unregister_kprobe(&probe);

@@ -1276,6 +1276,46 @@ def case_early_data():
         expect("recv()", sock.recv(5), b"early")
 
 
+@contextlib.contextmanager
+def delay(*how):
+    """All that leaves this namespace; yields a function that changes it"""
+    def netem(verb, *how):
+        subprocess.run(["tc", "qdisc", verb, "dev", "vb", "root", "netem", *how], check=True)
+
+    netem("add", *how)
+    try:
+        yield lambda *how: netem("change", *how)
+    finally:
+        netem("del")
+
+
+def case_late_record():
+    """A control message follows a writer's message that has been handed over but not been
+    recorded: the writer, whose buffer is full then, is woken when there is room"""
+    before = counter("tx_ctl"), counter("tx_sndbuf_full")
+    late = "delay", f"{min(PATIENCE // 20, 2)}s"
+    with socket.socket() as sock, \
+            Hold("hyb_link_commit", "held", behind=1, asleep=1, ms=2000 * PATIENCE) as hold:
+        # the least: the third of it that has to be free again is in the first message
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1)
+        thread = Held(sock.sendall, bytes(1 << 18))
+        with delay(*late) as change:
+            expect("connect()", error_of(sock.connect, ("10.0.0.1", PORT)), 0)
+            # on its way is only what the peer answers by ChRcvBuf, and no data follow
+            wait("the first message", lambda: counter("tx_ctl") > before[0])
+            change(*late, "loss", "100%")
+            thread.start()
+            hold.wait()
+            if counter("tx_ctl") != before[0] + 1:
+                raise Skipped("the answer came too early")
+            wait("ChRcvBufAck", lambda: counter("tx_ctl") > before[0] + 1)
+            time.sleep(0.5)
+            hold.go()
+            wait("it has to wait", lambda: counter("tx_sndbuf_full") > before[1])
+            time.sleep(0.5)
+        expect("sendall()", thread.end(), 0)
+
+
 def case_reset_reply():
     """A peer that accepts and resets at once has not refused"""
     with socket.socket() as sock, \

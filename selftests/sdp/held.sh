@@ -8,7 +8,7 @@
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 PLAIN_PORTS=1
-need python3 sdp-run sdpstat sdp-rxmap hyb-hostile rdma
+need python3 sdp-run sdpstat sdp-rxmap hyb-hostile rdma tc
 need_research
 
 PORT=7800
@@ -44,13 +44,13 @@ over() {
 	done
 }
 
-# hostile NAME SET ATTACK: as the client of a peer that makes that attack
+# hostile NAME SET ATTACK [LINK]: as the client of a peer that makes that attack
 hostile() {
 	PORT=$((PORT + 1))
 	in_a timeout 60 hyb-hostile -h 10.0.0.1 -p $PORT -o "$3" -x \
 		"in-ns b sdp-run -o /usr/bin/python3 $PROG $1 $PORT >/run/held-$1 2>&1" \
 		"$2" >/run/hostile 2>&1
-	results "/run/held-$1" verbs
+	results "/run/held-$1" "${4:-verbs}"
 }
 
 dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
@@ -87,6 +87,7 @@ hostile small_receives ack "HelloAck: receive buffers of 256 bytes"
 hostile late_data ack "then Data, too early"
 both net.sdp.shared_link=1
 hostile early_data ack "then Data, too early"
+hostile late_record shared "SDP: ChRcvBuf 0" "shared link"
 both net.sdp.shared_link=0
 hostile old_teardown sdp "MSeqAck of what was never sent"
 ktap_check "no socket is left" wait_for 20 no_sockets
