@@ -472,7 +472,7 @@ void sdp_conn_fin(struct sdp_conn *conn)
  * @payload: bytes of it, or that were added to one
  * @data: a new message with payload
  *
- * Context: the owner of tx_mseq; bottom halves disabled.
+ * Context: sdp->lock on a shared link, otherwise tx_lock.
  */
 void sdp_conn_count(struct sdp_conn *conn, u32 payload, bool data)
 {

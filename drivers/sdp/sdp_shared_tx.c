@@ -441,7 +441,7 @@ static u32 sdp_shared_fill(const struct rdma_stack_tx *tx,
 	return done;
 }
 
-/* Context: bottom halves disabled. */
+/* Context: sdp->lock. */
 static void sdp_shared_count(struct sdp_conn *conn, u32 len, bool append,
 			     bool joined)
 {
@@ -688,11 +688,11 @@ static int sdp_shared_ctl(struct sdp_conn *conn, u8 mid)
 		msg.ext.size = SDP_BUF_SIZE;
 	sdp_build_msg(hdr, &msg);
 	trace_sdp_msg_tx(conn, &msg.h, 0);
-	sdp_conn_count(conn, 0, false);
 	conn->shared->tx.held = 0;
 	conn->stack->tx_commit(conn->qp, &tx, 0, hdr, RDMA_STACK_TX_CLOSE);
 	spin_lock_bh(&sdp_sk(conn->sk)->lock);
 	sdp_stx_record(conn, tx.end, 0, false);
+	sdp_conn_count(conn, 0, false);
 	spin_unlock_bh(&sdp_sk(conn->sk)->lock);
 	if (mid == SDP_MID_DISCON)
 		conn->shared->tx.fin_end = tx.end;
