@@ -11,13 +11,15 @@
 #
 # LAYERS has a line for each layer, top first, with the names of its objects
 # (sdp_rx for sdp_rx.o, zcopy/pool for zcopy/pool.o). Objects of one layer may not
-# use each other. A '#' starts a comment. Two kinds of lines exempt a symbol:
+# use each other. Some configurations leave out an object that has a '?' behind its name:
+# it may lack, but its source has to be there. A '#' starts a comment. Two kinds of lines
+# exempt a symbol:
 #
 #   hint OBJECT SYMBOL   # direct call hint, as of INDIRECT_CALL_1(), and why
 #   known OBJECT SYMBOL  # violation that is still to be removed
 #
 # Symbols that two objects define, and those that no listed object defines, are
-# not checked.
+# not checked. Nothing is said of exemptions whose object the configuration leaves out.
 #
 # The first comment of a source says what it calls ("Calls sdp_rx_msg.c and ..."). A
 # file that is named there, but of which no symbol is used, is a finding as well.
@@ -44,16 +46,27 @@ dir=${1%/} layers=$2
 [ -d "$dir" ] || { echo "$dir: no such directory; build the modules first" >&2; exit 2; }
 [ -r "$layers" ] || { echo "$layers: cannot be read" >&2; exit 2; }
 
-mapfile -t objs < <(sed 's/#.*//' "$layers" |
+mapfile -t listed < <(sed 's/#.*//' "$layers" |
 	awk '$1 != "hint" && $1 != "known" { for (i = 1; i <= NF; i++) print $i }')
-missing=()
-for o in "${objs[@]}"; do
-	[ -e "$dir/$o.o" ] || missing+=("$o")
+objs=() missing=() out=()
+for o in "${listed[@]}"; do
+	if [ -e "$dir/${o%\?}.o" ]; then
+		objs+=("${o%\?}")
+	elif [[ $o = *\? && -e $dir/${o%\?}.c ]]; then
+		out+=("${o%\?}")
+	else
+		missing+=("${o%\?}")
+	fi
 done
 if [ ${#missing[@]} -gt 0 ]; then
 	echo "$layers: no such object in $dir: ${missing[*]}" >&2
 	exit 1
 fi
+
+# List the objects that this configuration leaves out
+left_out() {
+	[ ${#out[@]} -eq 0 ] || printf 'out %s\n' "${out[@]}"
+}
 
 # List the objects that were built here from source, to find those without a layer
 sources() {
@@ -83,7 +96,7 @@ says() {
 	done
 }
 
-{ sources; symbols; says; } | awk -v file="$layers" -v strict=$strict -v list=$list '
+{ left_out; sources; symbols; says; } | awk -v file="$layers" -v strict=$strict -v list=$list '
 function finding(text) { print file ": " text; bad = 1 }
 
 FNR == NR {
@@ -101,12 +114,14 @@ FNR == NR {
 	}
 	layer++
 	for (i = 1; i <= NF; i++) {
+		sub(/\?$/, "", $i)
 		if ($i in rank)
 			finding("line " FNR ": " $i " is in two layers")
 		rank[$i] = layer
 	}
 	next
 }
+$1 == "out" { out[$2]; next }
 $1 == "source" {
 	if (!($2 in rank))
 		finding($2 " is in no layer")
@@ -139,6 +154,8 @@ END {
 			bad = 1
 	}
 	for (o in rank) {
+		if (o in out)
+			continue
 		base = o
 		sub(/.*\//, "", base)
 		known[base]
@@ -148,9 +165,11 @@ END {
 		if (part[2] in known && !(u in calls) && !list)
 			finding(part[1] ".c says that it calls " part[2] ".c, but does not")
 	}
-	for (u in exempt)
-		if (strict && !(u in needed))
+	for (u in exempt) {
+		split(u, part)
+		if (strict && !(u in needed) && !(part[1] in out))
 			finding("line " exempt[u] ": no longer needed: " u)
+	}
 	close("sort")
 	exit bad
 }' "$layers" -

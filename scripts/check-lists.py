@@ -35,7 +35,7 @@ def layers(text):
     """Objects of a LAYERS file and the number of the layer of each"""
     rows = [line.split("#")[0].split() for line in text.splitlines()]
     rows = [row for row in rows if row and row[0] not in ("hint", "known")]
-    return {name: n for n, row in enumerate(rows) for name in row}
+    return {name.rstrip("?"): n for n, row in enumerate(rows) for name in row}
 
 
 def header_list(text, ranks):

@@ -63,10 +63,25 @@ def main():
              (1, "line 2: high is in two layers\nhigh -> low: low\n")),
             ("an object of LAYERS has to exist", ["high", "low", "none"], (),
              (1, f"no such object in {tmp}: none\n")),
+            ("a mark at an object that exists changes nothing", ["high?", "low?"], (),
+             (1, UPWARD)),
+            ("an object with a mark has to have a source", ["high", "low", "none?"], (),
+             (1, f"no such object in {tmp}: none\n")),
         ]
         for what, lines, options, wanted in cases:
             got = run(tmp, lines, *options)
             check(what, got == wanted, f"{got}, wanted {wanted}")
+        os.unlink(os.path.join(tmp, "high.o"))
+        got = run(tmp, ["high", "low"])
+        check("an object without a mark has to be built",
+              got == (1, f"no such object in {tmp}: high\n"), got)
+        got = run(tmp, ["high?", "low", unused], "-s")
+        check("an object with a mark may be left out, and what exempts it stays", got == (0, ""),
+              got)
+        compile_to(tmp, {"low.c": SOURCES["low.c"].replace("Calls nothing", "Calls high.c")})
+        got = run(tmp, ["high?", "low"])
+        check("a comment may name an object that is left out", got == (0, ""), got)
+        compile_to(tmp, {"high.c": SOURCES["high.c"]})
         compile_to(tmp, {"low.c": SOURCES["low.c"].replace("high(); ", "")})
         got = run(tmp, ["high", "low"], "-s")
         check("a downward call passes", got == (0, ""), got)
