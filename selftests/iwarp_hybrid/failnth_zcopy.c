@@ -23,30 +23,15 @@ void zcopy_ready(void)
 	memset(memory, 0, LARGE);
 }
 
-static int send_all(int fd, const void *p, size_t len)
-{
-	size_t pos;
-	ssize_t n;
-
-	for (pos = 0; pos < len; pos += n) {
-		n = send(fd, (const char *)p + pos, len - pos, MSG_NOSIGNAL);
-		if (n <= 0)
-			return errno;
-	}
-	return 0;
-}
-
+/* An end of the stream is an error, too. */
 static int receive_all(int fd, void *p, size_t len)
 {
-	size_t pos;
-	ssize_t n;
+	return net_recv_all(fd, p, len) ? 0 : errno ?: ECONNRESET;
+}
 
-	for (pos = 0; pos < len; pos += n) {
-		n = recv(fd, (char *)p + pos, len - pos, 0);
-		if (n <= 0)
-			return n ? errno : ECONNRESET;
-	}
-	return 0;
+static int send_all(int fd, const void *p, size_t len)
+{
+	return net_send_all(fd, p, len, MSG_NOSIGNAL) ? 0 : errno;
 }
 
 static int ask_for(int fd, const char *mode, unsigned int ms)
