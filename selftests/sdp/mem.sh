@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# vm: debug timeout=600
+# vm: timeout=600
 #
 # net.sdp.mem limits the memory of all connections over verbs links whose readers wait. All
 # bytes arrive when they read, nothing is left in the account, and a connection beyond the
