@@ -107,7 +107,7 @@ for test in "$@"; do
 done
 if [ $# -eq 0 ] && [[ "${opts[*]}" = *" -"[lL]* ]]; then
 	echo "== tests on this machine"
-	host runner install kselftest vm demo fpdu filters cache packages readme report
+	host runner install kselftest vm demo fpdu filters cache count packages readme report
 	[ -n "${NO_NATIVE:-}" ] || host native
 fi
 

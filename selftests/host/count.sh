@@ -3,8 +3,8 @@
 #
 # Compare instruction counts with the reference: sends of 64 KB and round trips of one
 # byte, MTU 1500, enhanced SDP over a veth pair, where the same code repeats within 1 %. If
-# a figure is worse, the test lists the functions that take more, of a profile over the
-# simulated NIC. Run alone, without arguments, or by scripts/check.sh host/count.
+# a figure is worse, the test lists the functions that take more, by a profile over the same
+# pair. Run alone, without arguments, or by scripts/check.sh host/count.
 set -u
 
 # shellcheck source=selftests/host/tap.bash
@@ -27,6 +27,6 @@ echo "# ${report//$'\n'/$'\n# '}"
 check "two figures are compared" grep -q "of 2 figures" <<< "$report"
 check "no figure is worse than in selftests/bench/reference" test $rc -eq 0
 if [ $rc -eq 1 ]; then
-	"$bench/profile.sh" -L hnic -r 1 -B "$bench/reference.profile" 2>&1 | sed "s/^/# /"
+	"$bench/profile.sh" -L veth -r 1 -B "$bench/reference.profile" 2>&1 | sed "s/^/# /"
 fi
 tap_done
