@@ -13,6 +13,7 @@
 #include <net/inet_common.h>
 #include <net/inet_ecn.h>
 #include <net/tcp.h>
+#include <rdma/rdma_stack_sock.h>
 
 #include "compat.h"
 #ifdef HAVE_NET_RPS_H
@@ -396,6 +397,9 @@ int hyb_tcp_attach(struct hyb_cep *cep, struct hyb_qp *qp,
 	if (sk->sk_state != TCP_ESTABLISHED)
 		goto out;
 	hyb_tcp_charge(sk, qp->memcg);
+	/* until now in that of the listening socket, which any task may have made */
+	if (frame && qp->tcp.owner)
+		rdma_stack_sock_cgroup(sk, qp->tcp.owner);
 	hyb_sched_use_ip(qp, sk);
 	/* count segments from now on: those after the Reply do not belong to start-up */
 	qp->rx.segs = READ_ONCE(tcp_sk(sk)->data_segs_in);

@@ -10,7 +10,7 @@
 
 /**
  * rdma_stack_sock_cgroup() - move a socket to the control group of another one
- * @sk: socket that is not in use yet, in the group of the task that made it
+ * @sk: socket that is not in use yet, or locked; in the group of the task that made it
  * @owner: socket in the group that @sk is to be in
  *
  * Context: any.

@@ -3,7 +3,8 @@
 
 cgroup.py serve PORT...: listen over TCP and SDP, and tell each client the port
 cgroup.py ask ADDRESS PORT: connect over SDP or TCP until that succeeds
-cgroup.py idle PORT: listen over SDP, and keep each connection until the client ends it
+cgroup.py idle PORT [CGROUP]: from within that control group, listen over SDP, and keep each
+	connection until the client ends it
 cgroup.py keep CGROUP ADDRESS PORT: from within that control group, connect over SDP without
 	waiting, say so when that is done, and keep the connection
 cgroup.py KIND CGROUP PORT: from within that control group, print one line for each case,
@@ -213,6 +214,8 @@ def main():
     if KIND == "serve":
         serve([int(port) for port in sys.argv[2:]])
     if KIND == "idle":
+        for cgroup in sys.argv[3:]:
+            join(cgroup)
         with listen(int(sys.argv[2]), IPPROTO_SDP) as sock:
             print("serving", flush=True)
             while True:

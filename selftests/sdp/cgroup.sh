@@ -37,6 +37,7 @@ grep -q cgroup_bpf_enabled_key /proc/kallsyms || ktap_skip_all "no BPF programs 
 modprobe -q sdp
 dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
 start_bg b python3 "$PROG" serve $PORT $((PORT + 1)) $((PORT + 10)) $((PORT + 11))
+SERVER=$BG_PID
 wait_for 30 said serving || ktap_fail "the server" "$(cat "$BG_LOG")"
 
 for v in "" 6; do
@@ -82,10 +83,23 @@ below() {
 
 IDLE=$((PORT + 20))
 start_bg b python3 "$PROG" idle $IDLE
+IDLER=$BG_PID
 wait_for 30 said serving || ktap_fail "the idle server" "$(cat "$BG_LOG")"
 below "nonblocking connect()"
 # a task of the kernel makes the socket, when the neighbour has answered
 ip -n a neigh flush dev va
 below "nonblocking connect(), neighbour unknown"
+# the task that makes the device makes TCP's listening socket, too
+stop_bg "$SERVER"
+stop_bg "$IDLER"
+rdma link delete rdb
+start_bg b python3 "$PROG" idle $IDLE $CGROUP/sdp
+wait_for 30 said serving || ktap_fail "the server in the control group" "$(cat "$BG_LOG")"
+dev_add b rdb vb hybrid
+start_bg a python3 "$PROG" keep $CGROUP/sdp 10.0.0.2 $IDLE
+wait_for 90 said "result 0" || ktap_fail "the program connects" "$(cat "$BG_LOG")"
+ktap_is "a device made after listen(): the server's TCP socket is in its control group" \
+	"$(in_b ss -Htn --cgroup state established src 10.0.0.2 | grep -o 'cgroup:.*')" cgroup:/sdp
+stop_bg "$BG_PID"
 umount $CGROUP
 ktap_done
