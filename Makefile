@@ -160,6 +160,6 @@ clean:
 clean-cache:
 	@scripts/clean-cache.sh
 
-.PHONY: all help modules tools examples install install-tools install-doc deps unit fuzz mutate cover soak lint \
+.PHONY: all help modules tools examples install install-tools install-doc deps unit fuzz mutate cover soak profile lint \
 	htmldocs into-kernel check check-long check-more demo demo-filters bench report vm clean clean-cache
 .PHONY: uninstall install-dkms uninstall-dkms deb rpm

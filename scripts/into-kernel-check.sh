@@ -26,7 +26,9 @@ if [ "${1:-}" = --cached ]; then
 	shift
 fi
 build=$(realpath -m "${1:-$top/build}")/into-kernel
-vars=$("$here/kernel.sh" --tree $cached 7)
+# nothing, if only the cache may be used and has no such kernel
+vars=$("$here/kernel.sh" --tree $cached 7) || [ -n "$cached" ]
+K_TREE=
 eval "$vars"
 if [ -z "$K_TREE" ]; then
 	echo "into-kernel: skipped, the source of the newest kernel is not in the cache"

@@ -22,11 +22,13 @@ background() {
 }
 
 # forget: no neighbour is known when connect() begins
-forget() { ip -n a neigh flush dev va; }
+forget() { in_a ip neigh flush dev va; }
 
 test_device() {
-	ktap_is "$1: connect() to an unknown neighbour returns at once" \
-		"$(run sleeps)" "EINPROGRESS 10.0.0.1 does not sleep"
+	# all addresses of rxe are known in its one namespace
+	[ "$1" = rxe ] ||
+		ktap_is "$1: connect() to an unknown neighbour returns at once" \
+			"$(run sleeps)" "EINPROGRESS 10.0.0.1 does not sleep"
 	background b serve listening
 	SERVER=$BG_PID
 	forget

@@ -54,6 +54,7 @@ static int systemctl(char *out, size_t size, const char *verb, const char *arg,
 	ssize_t n;
 	pid_t pid;
 
+	*out = '\0';
 	if (pipe2(fd, O_CLOEXEC))
 		return -1;
 	pid = fork();
