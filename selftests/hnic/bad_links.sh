@@ -194,8 +194,8 @@ moves() {
 	ktap_is "$2 $3" "$NOW" "$1"
 }
 
-# Components move while data do
-slow "$(scaled 10000000 6000000)"
+# Components move while data do: enough of them for a slow machine, too
+slow "$(scaled 40000000 20000000)"
 PAIRS=$(qps)
 moves "nic inplace" profile hybrid
 moves "nic contig" profile offload-contig
