@@ -581,15 +581,12 @@ static int hnic_new_pair(struct net_device *netdev, struct net *peer_net,
 	struct net_device *peer;
 	int err;
 
-	/* kernel threads of a pair are in no control group: four, and one for each queue */
+	/*
+	 * Kernel threads of a pair are in no control group: four, and one for each queue.
+	 * This includes the right in each user namespace, so in that of the peer.
+	 */
 	if (!capable(CAP_NET_ADMIN)) {
 		NL_SET_ERR_MSG(extack, "hnic: not permitted in a user namespace");
-		return -EPERM;
-	}
-	/* not every kernel has checked that for the namespace of the peer */
-	if (!ns_capable(peer_net->user_ns, CAP_NET_ADMIN)) {
-		NL_SET_ERR_MSG(extack,
-			       "hnic: not permitted in the namespace of the peer");
 		return -EPERM;
 	}
 	if (data && data[HNIC_INFO_PEER]) {
