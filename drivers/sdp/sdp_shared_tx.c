@@ -447,6 +447,7 @@ static void sdp_shared_count(struct sdp_conn *conn, u32 len, bool append,
 {
 	struct net *net = sock_net(conn->sk);
 
+	lockdep_assert_held(&sdp_sk(conn->sk)->lock);
 	sdp_conn_count(conn, len, !append);
 	__SDP_INC_STATS(net, TX_COPIES);
 	__SDP_ADD_STATS(net, TX_COPY_BYTES, len);
