@@ -13,6 +13,9 @@
  * @sk: socket that is not in use yet, or locked; in the group of the task that made it
  * @owner: socket in the group that @sk is to be in
  *
+ * Packets of @sk that wait in a queue may still look at the old group. They do so under RCU,
+ * for which a group remains after its last reference.
+ *
  * Context: any.
  */
 static inline void rdma_stack_sock_cgroup(struct sock *sk,
