@@ -117,7 +117,11 @@ no_sdp_left() {
 	done
 }
 
-no_qp_left() { ! rdma res show qp | grep -q 'type RC'; }
+no_qp_left() {
+	local all
+
+	all=$(rdma res show qp) && ! grep -q 'type RC' <<<"$all"
+}
 
 # killed TRANSPORT NODE: the node is killed while it works
 killed() {

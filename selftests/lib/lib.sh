@@ -369,7 +369,11 @@ no_sockets() {
 	all=$(in_a sdpstat -a && in_b sdpstat -a) && ! grep -Evq '^(State|$)' <<<"$all"
 }
 
-no_queue_pairs() { ! rdma resource show qp | grep -Evq 'type (GSI|SMI)'; }
+no_queue_pairs() {
+	local all
+
+	all=$(rdma resource show qp) && ! grep -Evq '^$|type (GSI|SMI)' <<<"$all"
+}
 
 # free_kb: KiB that are free, once nothing is being freed any more. MemFree does not
 # include the per-CPU lists, which hold megabytes.

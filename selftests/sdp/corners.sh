@@ -11,7 +11,7 @@
 need python3
 
 PROG=$(dirname "$0")/corners.py
-LIMIT=1000	# seconds, for all cases of one kind
+LIMIT=$(scaled 400 1000)	# seconds, for all cases of one kind; less than the timeout above
 
 # same PREFIX COUNT: each of the first COUNT cases has the result that it has over TCP
 same() {

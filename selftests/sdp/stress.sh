@@ -109,8 +109,12 @@ for fc in transport rdma vwin credit; do
 	stop_bg "$CLIENT"
 	stop_bg "$SERVER"
 	stop_bg "$SERVER2"
-	ktap_ok "namespaces disappear under load, $fc"
-	setup hybrid || exit 1
+	if setup hybrid; then
+		ktap_ok "namespaces disappear under load, $fc: devices can be made again"
+	else
+		ktap_fail "namespaces disappear under load, $fc: devices can be made again"
+		exit 1
+	fi
 done
 
 net_down
