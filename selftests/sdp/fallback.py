@@ -869,8 +869,7 @@ def limited_there():
         sysctl("b", "max_connections", 1)
         with sdp("a", NONE) as c:
             fails("at the peer's limit a client of SDP alone is refused", errno.ECONNREFUSED,
-                  c.connect,
-                  (B, p))
+                  c.connect, (B, p))
         with sdp("a") as c, sdp("a") as more:
             c.connect((B, p))
             s = l.accept()[0]
@@ -880,7 +879,7 @@ def limited_there():
             more.connect((B, p))
             same("at the peer's limit a second connection of TCP", domain(l.accept()[0]),
                  socket.AF_INET)
-        s.close()
+            s.close()
         talk("the connection before the limit still works", first, accepted)
         accepted.close()
     same("each request at the limit is counted", counter("b", "conn_limit"), refused + 3)

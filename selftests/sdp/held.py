@@ -1278,7 +1278,7 @@ def case_early_data():
 
 @contextlib.contextmanager
 def delay(*how):
-    """All that leaves this namespace; yields a function that changes it"""
+    """Delay all packets that leave this namespace; yields a function that changes the delay"""
     def netem(verb, *how):
         subprocess.run(["tc", "qdisc", verb, "dev", "vb", "root", "netem", *how], check=True)
 

@@ -8,7 +8,7 @@
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-need sdp-run xfer sdpstat rdma jq sdp-zcopy sdp-zcache sdp-rxmap
+need sdp-run sdp-echo sdp-actions xfer sdpstat rdma jq sdp-zcopy sdp-zcache sdp-rxmap
 need_research
 
 SERVER=10.0.0.2

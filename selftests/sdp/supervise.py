@@ -54,7 +54,7 @@ def flags():
         got = (fcntl.fcntl(fd, fcntl.F_GETFD) & fcntl.FD_CLOEXEC,
                1 if fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_NONBLOCK else 0)
         say("socket type 0x%x: close-on-exec %d, O_NONBLOCK %d" % (kind, cloexec, nonblock),
-        got == (cloexec, nonblock), got)
+            got == (cloexec, nonblock), got)
         os.close(fd)
     low = os.open("/dev/null", os.O_RDONLY)
     os.close(low)

@@ -13,7 +13,7 @@ PROG=$(dirname "$0")/trace.py
 [ -d /sys/kernel/tracing/events ] || ktap_skip_all "the kernel has no tracing"
 dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
 modprobe -q sdp
-defer "echo 0 >/sys/kernel/tracing/events/sdp/enable"
+defer sh -c "echo 0 >/sys/kernel/tracing/events/sdp/enable"
 # slow machines, too, find a reader in time
 in_a sysctl -q -w net.sdp.zcopy_wait=2000000
 for flow in transport credit; do
