@@ -16,8 +16,9 @@ PLAIN_PORTS=1
 . "$(dirname "$0")/../lib/stack.sh"
 # shellcheck source=selftests/interop/dump.bash
 . "$(dirname "$0")/dump.bash"
-need tcpdump sdp-run xfer hyb-target ethtool
+need tcpdump sdp-run xfer hyb-target ethtool tc
 need_research
+NETEM=
 
 # serve COMMAND...: start a server in b, wait until it listens
 serve() {
@@ -47,10 +48,12 @@ devices() {
 	done
 }
 
-# capture NAME CLIENT-KIND SERVER-KIND MARKERS [INTERVAL]: SDP in both directions
+# capture NAME CLIENT-KIND SERVER-KIND MARKERS [INTERVAL]: SDP in both directions; packets
+# of the client pass a qdisc netem with the options NETEM
 capture() {
 	devices "$@" || return
 	dump_start "$1"
+	[ -z "$NETEM" ] || in_a sh -c "tc qdisc add dev va root netem $NETEM"
 	serve sdp-run -o xfer -s -h 10.0.0.2 -p 5010
 	ktap_check "$1: a transfer works" in_a sdp-run -o xfer -h 10.0.0.2 -p 5010 \
 		-n 300000 -d 300000 -w 0 -R 0 -o eof -t 60
@@ -133,6 +136,9 @@ segments() {
 
 capture hybrid-siw hybrid siw auto
 capture siw-hybrid siw hybrid auto
+NETEM="delay 6ms reorder 70% 50%"
+capture siw-reordered siw hybrid auto
+NETEM=
 capture hybrid-hybrid hybrid hybrid off
 capture hybrid-markers hybrid hybrid auto
 capture hybrid-markers-256 hybrid hybrid on 256
