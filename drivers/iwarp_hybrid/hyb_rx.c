@@ -1632,7 +1632,7 @@ static bool hyb_rx_starved(struct hyb_qp *qp)
 {
 	struct hyb_rx *rx = &qp->rx;
 
-	if (likely(!rx->starved))
+	if (!rx->starved)
 		return false;
 	if (qp->shared)
 		return hyb_rx_asleep(qp);

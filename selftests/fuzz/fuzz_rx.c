@@ -8,9 +8,10 @@
  * engine ends the connection there, without a look at them.
  *
  * Each input runs twice: with hyb_rx_fast(), hyb_rx_bulk(), hyb_rx_bulk_piece(),
- * hyb_fast_rx() and hyb_fast_there(), and with hyb_rx_fpdu() alone, which a queue pair
- * with ranges placed out of order has for all. Both have to deliver the same bytes and
- * messages, find the same error, and count the same.
+ * hyb_rx_flat(), hyb_fast_rx() and hyb_fast_there(), and with hyb_rx_fpdu() alone, which
+ * a queue pair with ranges placed out of order has for all, and which then walks each
+ * FPDU. Both have to deliver the same bytes and messages, find the same error, and count
+ * the same.
  */
 #include "iwarp_hybrid/hyb_ext.h"
 #include "iwarp_hybrid/hyb_fpdu.h"
@@ -117,13 +118,24 @@ static struct sock *const sk = &k.tp.icsk.sk;
 
 /* ---- the stream ---- */
 
-/* An FPDU with that header and payload up to @len bytes. Returns true if it is damaged. */
+/* Change one of the @n bytes at @p, near the begin or the end */
+static void damage(u8 *p, u32 n)
+{
+	u32 i = pick(2) ? pick(min(n, 64u)) : n - 1 - pick(8);
+
+	p[i] ^= 1u << pick(8);
+}
+
+/*
+ * An FPDU with that header and payload up to @len bytes. Returns true if it is damaged,
+ * before or after its CRC is computed.
+ */
 static bool add_fpdu(const u8 *hdr, u32 hdr_len, u32 len)
 {
 	static u8 ulpdu[65536];
 	u8 *p = in.stream + in.len;
+	bool damaged, sent;
 	struct mpa_build b;
-	bool damaged;
 	u32 i, n;
 
 	memcpy(ulpdu, hdr, hdr_len);
@@ -132,16 +144,17 @@ static bool add_fpdu(const u8 *hdr, u32 hdr_len, u32 len)
 	mpa_build_begin(&b, p, in.len, len, in.ivl);
 	mpa_build_put(&b, ulpdu, len);
 	n = mpa_build_end(&b);
+	damaged = in.faults && one_in(64);
+	sent = damaged && one_in(2);
+	if (sent)
+		damage(p, n);
 	if (in.crc)
 		mpa_put_crc(p + n, unit_crc32c(~0u, p, n));
 	else
 		memset(p + n, 0, MPA_CRC_SIZE);
 	n += MPA_CRC_SIZE;
-	damaged = in.faults && one_in(64);
-	if (damaged) {
-		i = pick(2) ? pick(min(n, 64u)) : n - 1 - pick(8);
-		p[i] ^= 1u << pick(8);
-	}
+	if (damaged && !sent)
+		damage(p, n);
 	in.placed[in.fpdus].len = 0;
 	in.fpdu[in.fpdus++] = in.len;
 	in.len += n;
@@ -823,6 +836,7 @@ static void begin(bool fast)
 	if (in.nic)
 		qp->off = &k.off;
 	k.ooo.tab = tab;
+	general = !fast;
 	if (!fast)
 		qp->ooo = &k.ooo;
 	begin_reads();
