@@ -15,7 +15,7 @@ packages=(
 	linux-headers-amd64 mmdebstrap
 	# the guest
 	qemu-system-x86 busybox-static iproute2 ethtool tcpdump strace socat
-	netcat-openbsd procps util-linux iperf3 redis-tools gojq
+	netcat-openbsd procps util-linux iperf3 redis-tools gojq checkpolicy
 	rdmacm-utils ibverbs-utils ibverbs-providers perftest qperf libfabric-bin
 	# tests and lint
 	debhelper dh-dkms lintian rpm

@@ -18,7 +18,7 @@ GUEST_PROGRAMS=(
 	ib_send_bw ib_write_bw ib_read_bw ib_send_lat ib_write_lat ib_read_lat
 	ib_atomic_bw
 	timeout stty dd sha256sum cmp diff grep sed tar sort stat setpriv unshare
-	nsenter prlimit taskset chrt python3 find xargs pgrep pkill ps gojq
+	nsenter prlimit taskset chrt python3 find xargs pgrep pkill ps gojq checkpolicy
 )
 
 # Programs of packages that are unpacked for the guest alone: installed on this

@@ -583,6 +583,7 @@ class Runner:
         args = argparse.Namespace(**vars(self.args))
         args.count |= test["count"]
         args.mem = max(args.mem, test["mem"], key=megabytes)
+        args.append = " ".join([args.append, *test["boot"]])
         guest = Guest(args, tag)
         try:
             try:
@@ -728,7 +729,8 @@ def find_tests(tree, wanted, long, debug, lanes):
 
     A test is an executable NAME.sh, or a program named in a tests.list.  Its
     comment "# vm: WORD..." may say timeout=SECONDS, fresh (a guest of its own),
-    mem=SIZE (the same, with so much memory at least), long (only when asked for),
+    mem=SIZE (the same, with so much memory at least), boot=ARGUMENT (the same, with
+    this argument of the kernel), long (only when asked for),
     nodebug or debug (not under, only under the debug kernel, unless named), count
     (with --count, where no others are run).
     """
@@ -775,9 +777,10 @@ def find_tests(tree, wanted, long, debug, lanes):
             continue
         timeout = [int(w[8:]) for w in words if w.startswith("timeout=")] or [120]
         mem = [w[4:] for w in words if w.startswith("mem=")] or ["0"]
+        boot = [w[5:] for w in words if w.startswith("boot=")]
         tests.append({"name": name, "path": f"/selftests/{path}",
-                      "timeout": timeout[0], "count": counts, "mem": mem[0],
-                      "fresh": counts or mem[0] != "0" or "fresh" in words})
+                      "timeout": timeout[0], "count": counts, "mem": mem[0], "boot": boot,
+                      "fresh": counts or mem[0] != "0" or bool(boot) or "fresh" in words})
     if other:
         print(f"# only {'without' if debug else 'with'} the debug kernel:", *other, flush=True)
     if False not in long:
@@ -840,7 +843,7 @@ def main():
     os.makedirs(args.out, exist_ok=True)
     if args.command:
         args.tests = [{"name": "command", "path": args.command,
-                       "timeout": args.timeout, "count": False, "mem": "0",
+                       "timeout": args.timeout, "count": False, "mem": "0", "boot": [],
                        "fresh": False}]
     else:
         args.tests = share(find_tests(args.tree, args.test, args.long, args.debug,
