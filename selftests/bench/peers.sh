@@ -21,23 +21,6 @@ PEERS_MPI=${PEERS_MPI:-12}
 # Bytes that a row of verbs moves, 8 messages at least
 PEERS_BYTES=4194304
 
-bytes_of() {
-	case $1 in
-	*K) echo $((${1%K} << 10)) ;;
-	*M) echo $((${1%M} << 20)) ;;
-	*) echo "$1" ;;
-	esac
-}
-
-# each_size LIST: one a line, in bytes
-each_size() {
-	local size
-
-	for size in ${1//,/ }; do
-		bytes_of "$size"
-	done
-}
-
 # times SIZE MOST: messages of a row
 times() {
 	local n=$((PEERS_BYTES / $1))

@@ -375,6 +375,24 @@ no_queue_pairs() {
 	all=$(rdma resource show qp) && ! grep -Evq '^$|type (GSI|SMI)' <<<"$all"
 }
 
+# bytes_of SIZE: SIZE may end in K or M
+bytes_of() {
+	case $1 in
+	*K) echo $((${1%K} << 10)) ;;
+	*M) echo $((${1%M} << 20)) ;;
+	*) echo "$1" ;;
+	esac
+}
+
+# each_size LIST: sizes between commas or spaces; one a line, in bytes
+each_size() {
+	local size
+
+	for size in ${1//,/ }; do
+		bytes_of "$size"
+	done
+}
+
 # free_kb: KiB that are free, once nothing is being freed any more. MemFree does not
 # include the per-CPU lists, which hold megabytes.
 free_kb() {

@@ -52,6 +52,8 @@ else
 	INTERVALS=${INTERVALS-}
 	PROFILES=${PROFILES:-host hybrid}
 fi
+SIZES=$(each_size "$SIZES")
+LAT_SIZES=$(each_size "$LAT_SIZES")
 CONTROL=/sys/kernel/debug/native_load/control
 NAMES=()	# of the slots: WHAT|INTERVAL
 
