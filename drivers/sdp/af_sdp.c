@@ -126,6 +126,7 @@ static void sdp_sock_setup(struct sock *sk, int protocol)
 	INIT_LIST_HEAD(&sdp->accept_q);
 	INIT_LIST_HEAD(&sdp->accept_node);
 	INIT_LIST_HEAD(&sdp->held);
+	INIT_LIST_HEAD(&sdp->unconfirmed);
 	INIT_LIST_HEAD(&sdp->port_node);
 	INIT_LIST_HEAD(&sdp->bind_same);
 	INIT_LIST_HEAD(&sdp->rx_queue);

@@ -10,6 +10,7 @@
  * setup_work, so that no set-up is still running.
  */
 #include <linux/cred.h>
+#include <linux/jhash.h>
 #include <linux/netdevice.h>
 #include <linux/slab.h>
 #include <net/ipv6.h>
@@ -34,6 +35,9 @@
 #define SDP_RETRY_COUNT		7
 #define SDP_READS		4		/* outstanding, for each side */
 #define SDP_RNR_RETRY		7		/* for ever */
+#define SDP_CONFIRM_SOON	HZ	/* a peer has this long to confirm if others wait */
+#define SDP_CONFIRM_SCAN	256	/* unconfirmed connections to look at, the oldest */
+#define SDP_PEER_LISTS		64	/* by a hash of the peer's address */
 /* Makes the socket of a connection request; set once, before the first socket */
 static struct sock *(*sdp_cm_child_sock)(struct sock *listener) __ro_after_init;
 
@@ -277,12 +281,11 @@ static void sdp_cm_drop_embryo(struct sdp_conn *conn)
 
 	conn->cm.listener = NULL;
 	spin_lock_bh(&lsdp->lock);
-	if (!list_empty(&conn->cm.held_node)) {
-		list_del_init(&conn->cm.held_node);
+	if (!list_empty(&conn->cm.held_node) && !conn->cm.answered)
 		lsdp->nheld--;
-	} else {
+	else
 		sk_acceptq_removed(listener);
-	}
+	list_del_init(&conn->cm.held_node);
 	spin_unlock_bh(&lsdp->lock);
 	sdp_cm_accept_next(listener);
 	sock_put(listener);
@@ -922,6 +925,20 @@ static void sdp_cm_await_confirm(struct sock *sk)
 	sdp_sock_start_timer(sk, delay);
 }
 
+/* We have said yes, and the peer has to confirm. The handler cannot run yet. */
+static void sdp_cm_answered(struct sdp_conn *conn)
+{
+	struct sdp_sock *lsdp = sdp_sk(conn->cm.listener);
+
+	if (test_bit(SDP_CONN_IWARP, &conn->flags))
+		return;
+	conn->cm.deadline = jiffies + SDP_CONFIRM_SOON;
+	spin_lock_bh(&lsdp->lock);
+	conn->cm.answered = true;
+	list_add_tail(&conn->cm.held_node, &lsdp->unconfirmed);
+	spin_unlock_bh(&lsdp->lock);
+}
+
 /*
  * Accept a connection request: QP, receives, HelloAck. Only the last step takes the
  * lock of the cm_id's handler, which the RDMA CM waits for with each event.
@@ -955,8 +972,10 @@ static int sdp_cm_accept(struct sdp_conn *conn)
 	rdma_lock_handler(conn->id);
 	if (!test_bit(SDP_CONN_DOWN, &conn->flags)) {
 		err = rdma_accept(conn->id, &param);
-		if (!err)
+		if (!err) {
 			set_bit(SDP_CONN_CM_CONNECTED, &conn->flags);
+			sdp_cm_answered(conn);
+		}
 	}
 	rdma_unlock_handler(conn->id);
 	return err;
@@ -1049,6 +1068,19 @@ void sdp_cm_accept_next(struct sock *sk)
 		sock_put(sk);
 }
 
+/* From here on no request may end @conn to get its place. False if one has done so. */
+static bool sdp_cm_confirmed(struct sdp_conn *conn)
+{
+	struct sdp_sock *lsdp = sdp_sk(conn->cm.listener);
+	bool lives;
+
+	spin_lock_bh(&lsdp->lock);
+	list_del_init(&conn->cm.held_node);
+	lives = !test_bit(SDP_CONN_DOWN, &conn->flags);
+	spin_unlock_bh(&lsdp->lock);
+	return lives;
+}
+
 static void sdp_cm_passive_up(struct sdp_conn *conn)
 {
 	struct sock *listener = conn->cm.listener;
@@ -1056,6 +1088,8 @@ static void sdp_cm_passive_up(struct sdp_conn *conn)
 	struct sock *sk = conn->sk;
 	bool queued = false;
 
+	if (!sdp_cm_confirmed(conn))
+		return;
 	sdp_cm_up(conn);
 	spin_lock_bh(&lsdp->lock);
 	if (listener->sk_state == TCP_LISTEN) {
@@ -1146,12 +1180,99 @@ static void sdp_cm_publish(struct sdp_conn *conn)
 	sdp_cm_attach(sk, conn);
 }
 
-/* Accept a request now (returns 1), hold it for later (0), or refuse it (< 0)? */
-static int sdp_cm_admit(struct sock *listener, struct sdp_conn *conn)
+/* The list that counts connections of a peer: of its address, or its IPv6 network (/64) */
+static u8 sdp_cm_peer_list(const struct rdma_cm_id *id)
+{
+	const union sdp_addr *peer = (void *)&id->route.addr.dst_addr;
+	static u32 seed __read_mostly;
+	u32 hash;
+
+	net_get_random_once(&seed, sizeof(seed));
+	if (peer->sa.sa_family == AF_INET6)
+		hash = jhash2((__force const u32 *)peer->v6.sin6_addr.s6_addr32, 2, seed);
+	else
+		hash = jhash_1word((__force u32)peer->v4.sin_addr.s_addr, seed);
+	return hash % SDP_PEER_LISTS;
+}
+
+/* End a connection that is not confirmed. Its teardown takes the place back. */
+static void sdp_cm_end_unconfirmed(struct sdp_conn *conn)
+{
+	list_del_init(&conn->cm.held_node);
+	SDP_INC_STATS(sock_net(conn->sk), LISTEN_DROPS);
+	sdp_conn_down(conn, ETIMEDOUT);
+}
+
+/* End the oldest ones that have had time to confirm, as many as requests wait with one more */
+static bool sdp_cm_end_stale(struct sdp_sock *lsdp)
+{
+	u32 max = min_t(u32, lsdp->nheld + 1, SDP_CONFIRM_SCAN), ended = 0;
+	struct sdp_conn *conn, *tmp;
+
+	list_for_each_entry_safe(conn, tmp, &lsdp->unconfirmed, cm.held_node) {
+		if (ended == max || time_before(jiffies, conn->cm.deadline))
+			break;
+		sdp_cm_end_unconfirmed(conn);
+		ended++;
+	}
+	return ended;
+}
+
+/*
+ * End the oldest one of the address that has most, if that has more than the address of
+ * @conn would have. So connections that are only being made do not end each other.
+ */
+static bool sdp_cm_end_of_most(struct sdp_sock *lsdp, const struct sdp_conn *conn)
+{
+	u8 own = conn->cm.peer_list, most = own;
+	u16 nr[SDP_PEER_LISTS] = { };
+	struct sdp_conn *old;
+	int i = 0;
+
+	list_for_each_entry(old, &lsdp->unconfirmed, cm.held_node) {
+		if (i++ == SDP_CONFIRM_SCAN)
+			break;
+		if (++nr[old->cm.peer_list] > nr[most])
+			most = old->cm.peer_list;
+	}
+	if (nr[most] <= nr[own] + 1)
+		return false;
+	list_for_each_entry(old, &lsdp->unconfirmed, cm.held_node)
+		if (old->cm.peer_list == most)
+			break;
+	sdp_cm_end_unconfirmed(old);
+	return true;
+}
+
+/*
+ * The backlog is full: hold a request if there is room, or a place that a peer does not
+ * confirm. Past hold_max each request waits for the teardown of a connection that has ended
+ * for it, so no more of them wait than the backlog has places.
+ */
+static int sdp_cm_hold(struct sock *listener, struct sdp_conn *conn)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(listener));
 	struct sdp_sock *lsdp = sdp_sk(listener);
-	int ret = 0;
+
+	if (sdp_cm_end_stale(lsdp) || lsdp->nheld < READ_ONCE(sn->sysctl_hold_max)) {
+		list_add_tail(&conn->cm.held_node, &lsdp->held);
+	} else if (sdp_cm_end_of_most(lsdp, conn)) {
+		/* before the requests that the same address may have waiting */
+		list_add(&conn->cm.held_node, &lsdp->held);
+	} else {
+		SDP_INC_STATS(sock_net(listener), LISTEN_DROPS);
+		return -ECONNREFUSED;
+	}
+	lsdp->nheld++;
+	SDP_INC_STATS(sock_net(listener), HELD_REQS);
+	return 0;
+}
+
+/* Accept a request now, hold it for later, or refuse it? Returns < 0 to refuse. */
+static int sdp_cm_admit(struct sock *listener, struct sdp_conn *conn)
+{
+	struct sdp_sock *lsdp = sdp_sk(listener);
+	int ret;
 
 	spin_lock_bh(&lsdp->lock);
 	if (listener->sk_state != TCP_LISTEN) {
@@ -1159,13 +1280,8 @@ static int sdp_cm_admit(struct sock *listener, struct sdp_conn *conn)
 	} else if (!lsdp->nheld && !sk_acceptq_is_full(listener)) {
 		sk_acceptq_added(listener);
 		ret = 1;
-	} else if (lsdp->nheld < READ_ONCE(sn->sysctl_hold_max)) {
-		list_add_tail(&conn->cm.held_node, &lsdp->held);
-		lsdp->nheld++;
-		SDP_INC_STATS(sock_net(listener), HELD_REQS);
 	} else {
-		SDP_INC_STATS(sock_net(listener), LISTEN_DROPS);
-		ret = -ECONNREFUSED;
+		ret = sdp_cm_hold(listener, conn);
 	}
 	if (ret < 0)
 		sk_acceptq_added(listener);	/* the teardown removes one */
@@ -1199,6 +1315,7 @@ static int sdp_cm_request(struct sock *listener, struct rdma_cm_id *id,
 	conn->dev = id->device;
 	id->context = conn;
 	id->event_handler = sdp_cm_conn_handler;
+	conn->cm.peer_list = sdp_cm_peer_list(id);
 	sdp_cm_publish(conn);
 	ret = sdp_cm_admit(listener, conn);
 	if (ret < 0) {

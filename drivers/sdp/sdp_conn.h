@@ -120,13 +120,17 @@ enum sdp_cm_hang_up {
  * @gone: DISCONNECTED was seen, or the device goes; lock of the cm_id's handler
  * @listener: passive side until it is in an accept queue, with a reference; handlers of
  *	      the RDMA CM, and the teardown, which waits for them
- * @held_node: on the list of held requests of @listener; the listener's lock
+ * @held_node: on the list of held requests of @listener, or with @answered on that of
+ *	       unconfirmed connections; the listener's lock
+ * @answered: the request is accepted, and InfiniBand's peer has to confirm; the
+ *	      listener's lock
+ * @peer_list: hash of the peer's address, of a request
  * @step: enum sdp_cm_step; WRITE_ONCE(), with sdp->lock to become SDP_CM_RESOLVED, so that
  *	  either the task or the handler sees the state of the other
  * @call: enum sdp_cm_call; sdp->lock to leave SDP_CALL_WAITS for SDP_CALL_NONE
  * @err: why another port is to be tried, with SDP_CM_AGAIN
  * @walk: ports to connect from
- * @deadline: jiffies, for the address
+ * @deadline: jiffies, for the address; with @answered, to confirm if others wait
  * @dst: destination of connect(), with the port of the device
  * @cred: credentials of the task that called connect(), for sockets that the device
  *	  makes; NULL on the passive side
@@ -137,6 +141,8 @@ struct sdp_cm_state {
 	struct work_struct setup_work;
 	u8 hang_up;
 	bool gone;
+	bool answered;
+	u8 peer_list;
 	struct sock *listener;
 	struct list_head held_node;
 	u8 step;

@@ -89,6 +89,7 @@ struct sdp_sock {
 	struct list_head accept_q;	/* sdp_sock.accept_node of children */
 	struct list_head held;		/* sdp_cm_state.held_node, above backlog */
 	u32 nheld;
+	struct list_head unconfirmed;	/* sdp_cm_state.held_node, oldest first */
 	struct work_struct hold_work;
 	struct list_head accept_node;
 	struct work_struct unbind_work;	/* the device of port went away */

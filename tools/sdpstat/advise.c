@@ -42,7 +42,7 @@ static const struct advice advices[] = {
 	  "closed connections were reset, with data that had not left",
 	  "raise net.sdp.max_orphans, if the peers do read" },
 	{ SDP_MIB_LISTEN_DROPS, 0, 0,
-	  "requests were given up, as a program accepts too slowly",
+	  "requests were given up: a program accepts too slowly, or peers do not confirm",
 	  "raise its backlog and net.core.somaxconn, then net.sdp.hold_max" },
 	{ SDP_MIB_HELD_REQS, SDP_MIB_CONN_REQS, 10,
 	  "requests had to wait",

@@ -30,7 +30,7 @@ static const struct counter counters[] = {
 	[SDP_MIB_REFUSED_REQS] = { "refused_reqs",
 		"requests refused: no listener, too many, no resources" },
 	[SDP_MIB_LISTEN_DROPS] = { "listen_drops",
-		"requests given up: too many, or the listener closed" },
+		"requests ended: too many, unconfirmed, listener closed" },
 	[SDP_MIB_ABORTS_SENT] = { "aborts_sent",
 		"connections ended abortively by this side" },
 	[SDP_MIB_ABORTS_RCVD] = { "aborts_rcvd",

@@ -65,7 +65,7 @@ enum {
 	SDP_MIB_CONN_REQS,		/* connection requests received */
 	SDP_MIB_HELD_REQS,		/* requests that had to wait: the backlog was full */
 	SDP_MIB_REFUSED_REQS,		/* requests refused: no listener, too many, no resources */
-	SDP_MIB_LISTEN_DROPS,		/* requests given up: too many, or the listener closed */
+	SDP_MIB_LISTEN_DROPS,		/* requests ended: too many, unconfirmed, listener closed */
 	SDP_MIB_ABORTS_SENT,		/* connections ended abortively by this side */
 	SDP_MIB_ABORTS_RCVD,		/* AbortConn received; the peer may reset without it */
 	SDP_MIB_DISCON_SENT,		/* DisConn sent: end of our data */
