@@ -15,6 +15,7 @@
  *
  * Calls hyb_sched.c.
  */
+#include <linux/module.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
@@ -29,7 +30,7 @@
  * struct hyb_lend - packets of a queue pair that have a token
  * @lock: protects all of it; nothing but hyb_tcp.lock and work queues nest below it
  * @qp: the queue pair, NULL when it is gone
- * @packets: in the order of the stream
+ * @packets: in the order of the stream; while there are any, they hold the module
  * @late: a request waits for a token, not for an acknowledgment
  * @recall: the connection waits until there are no packets
  * @users: the queue pair, and one for each packet
@@ -59,7 +60,7 @@ struct hyb_lent {
 	u32 len;
 };
 
-/* Packets with a token, also of queue pairs that are gone; module exit waits for them */
+/* Packets with a token, also of queue pairs that are gone */
 static atomic_t hyb_lent_count = ATOMIC_INIT(0);
 
 /* Drops a user and the lock */
@@ -81,6 +82,9 @@ static void hyb_lent_free(struct hyb_lent *p)
 
 	spin_lock_irqsave(&lend->lock, flags);
 	list_del(&p->node);
+	/* hyb_lend_exit() waits for the rest of this function, and for its caller */
+	if (list_empty(&lend->packets))
+		module_put(THIS_MODULE);
 	/* TCP's lock may be held, also that of this queue pair */
 	if (lend->late && lend->qp)
 		hyb_sched_retry(lend->qp, HYB_TODO_TX, 0);
@@ -141,6 +145,26 @@ static struct hyb_lend *hyb_lend_of(struct hyb_qp *qp)
 	return lend;
 }
 
+/*
+ * A queueing discipline may keep packets for an unlimited time, so the module cannot be removed
+ * while there are any. False if it is being removed.
+ */
+static bool hyb_lend_add(struct hyb_lend *lend, struct hyb_lent *p)
+{
+	unsigned long flags;
+	bool ok;
+
+	spin_lock_irqsave(&lend->lock, flags);
+	ok = !list_empty(&lend->packets) || try_module_get(THIS_MODULE);
+	if (ok) {
+		atomic_inc(&hyb_lent_count);
+		list_add_tail(&p->node, &lend->packets);
+		lend->users++;
+	}
+	spin_unlock_irqrestore(&lend->lock, flags);
+	return ok;
+}
+
 /**
  * hyb_lend_packet - TCP sends a packet that may have memory of requests
  * @qp: live queue pair
@@ -148,7 +172,7 @@ static struct hyb_lend *hyb_lend_of(struct hyb_qp *qp)
  * @skb: the packet, with payload; TCP keeps another with the same pages
  *
  * Context: TCP socket held.
- * Return: false if it must not be sent: out of memory.
+ * Return: false if it must not be sent: out of memory, or the module is being removed.
  */
 bool hyb_lend_packet(struct hyb_qp *qp, const struct sock *sk,
 		     struct sk_buff *skb)
@@ -157,7 +181,6 @@ bool hyb_lend_packet(struct hyb_qp *qp, const struct sock *sk,
 	struct hyb_lend *lend;
 	bool have_ref = true;
 	struct hyb_lent *p;
-	unsigned long flags;
 
 	/* a retransmission, which other code may share: it has a token, or needs none */
 	if (before(seq, tcp_sk(sk)->snd_nxt) || skb_zcopy(skb) ||
@@ -180,11 +203,10 @@ bool hyb_lend_packet(struct hyb_qp *qp, const struct sock *sk,
 	p->lend = lend;
 	p->seq = seq;
 	p->len = skb->len - tcp_hdrlen(skb);
-	atomic_inc(&hyb_lent_count);
-	spin_lock_irqsave(&lend->lock, flags);
-	list_add_tail(&p->node, &lend->packets);
-	lend->users++;
-	spin_unlock_irqrestore(&lend->lock, flags);
+	if (!hyb_lend_add(lend, p)) {
+		kfree(p);
+		return false;
+	}
 	skb_zcopy_set(skb, &p->ubuf, &have_ref);
 	return true;
 }
@@ -257,7 +279,9 @@ void hyb_lend_end(struct hyb_qp *qp)
 }
 
 /**
- * hyb_lend_exit - wait until no token is left
+ * hyb_lend_exit - wait for the functions that freed the last tokens
+ *
+ * Tokens hold the module, so none is left when it is removed.
  *
  * Context: process, sleeps; there are no queue pairs any more.
  */

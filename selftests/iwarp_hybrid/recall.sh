@@ -3,7 +3,8 @@
 # vm: timeout=300
 #
 # A net device goes while packets with memory of many connections' requests wait in
-# another one: they are waited for together, as all changes of links wait meanwhile.
+# another one: they are waited for together, as all changes of links wait meanwhile. The
+# module stays as long as such packets wait, and an attempt to remove it fails at once.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -16,6 +17,7 @@ waiting() { in_a tc -s qdisc show dev st | sed -n 's/.* \([0-9]*\)p .*/\1/p'; }
 # one was sent
 all_wait() { [ "$(waiting)" -ge $((CONNS - 1)) ]; }
 gone() { in_a test ! -e /sys/class/net/va; }
+not_held() { [ "$(</sys/module/iwarp_hybrid/refcnt)" -eq 0 ]; }
 
 net_up
 dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
@@ -67,5 +69,10 @@ start_bg a ip link del va
 ktap_check "the device can be removed" wait_for 10 gone
 ktap_check "other links can be made" wait_for 10 ip link add other type dummy
 ip link del other
+start_bg - rmmod iwarp_hybrid
+ktap_check "the module cannot be removed while packets wait" wait_for 10 said "in use"
+in_a ip link del st
+ktap_check "packets that do not wait any more do not hold the module" wait_for 20 not_held
+ktap_check "the module can be removed" wait_for 20 rmmod iwarp_hybrid
 exec 7>&-
 ktap_done
