@@ -957,8 +957,9 @@ static u32 hyb_rx_dispatch(struct hyb_qp *qp, struct hyb_fpdu *f)
 static enum hyb_stat hyb_rx_classify(const struct hyb_qp *qp,
 				     const struct hyb_fpdu *f, u32 err)
 {
-	/* from hyb_shared_deliver(): peers of an upper layer send no atomic operations */
-	if (qp->shared && err == TERM_OP_STREAM)
+	/* from hyb_shared_deliver(), or of an atomic operation */
+	if (qp->shared && err == TERM_OP_STREAM &&
+	    (!f->hdr_len || RDMAP_OP(f->hdr[1]) != RDMAP_ATOMIC_REQ))
 		return HYB_ST_ERR_LOCAL;
 	if (f->hdr_len && RDMAP_OP(f->hdr[1]) == RDMAP_READ_RESP &&
 	    (f->hdr[0] & DDP_T) && TERM_LAYER(err) < 2 &&
@@ -1524,7 +1525,7 @@ static void hyb_rx_make_room(struct hyb_qp *qp, struct sock *sk,
 				break;
 		}
 	}
-	if (sh && sh->window)
+	if (sh && READ_ONCE(sh->window))
 		hyb_shared_window_check(qp, sk, min(rest, max));
 	else if (rest > sk->sk_rcvbuf / 2 && 2 * rest <= max &&
 		 !(sk->sk_userlocks & SOCK_RCVBUF_LOCK))

@@ -49,12 +49,12 @@ for what in walk walk-shared walk-ring walk-hold; do
 	attacks 5020 $what
 done
 
+ktap_is "no error of SDP is counted as one of an atomic operation" \
+	"$(rdma statistic show link rdb/1 | grep -o 'err_atomic [0-9]*')" "err_atomic 0"
+
 # mistakes below SDP, on a shared link: without markers and with them
 for interval in 0 256; do
 	attacks 5020 wire -i $interval -s "rdma statistic show link rdb/1"
 done
-
-ktap_is "no error of SDP is counted as one of an atomic operation" \
-	"$(rdma statistic show link rdb/1 | grep -o 'err_atomic [0-9]*')" "err_atomic 0"
 servers_down
 ktap_done

@@ -781,6 +781,27 @@ static enum peer_end bulk(struct peer *p, const struct target_memory *m,
 	return END_NONE;
 }
 
+#define OP_ATOMIC_REQ 0x4a
+#define AREQ_LEN 52
+#define DDP_QN_READ 1
+
+/* An Atomic Request (RFC 7306, 5.2.1) for a tagged offset that is no multiple of 8 */
+static enum peer_end unaligned_atomic(struct peer *p,
+				      const struct target_memory *m,
+				      const struct attack *a)
+{
+	unsigned char r[AREQ_LEN] = { 0 };
+	size_t n;
+
+	(void)m;
+	(void)a;
+	put_be64(r + 12, 1);
+	n = ulpdu_untagged(msg, DDP_UNTAGGED, OP_ATOMIC_REQ, 0, DDP_QN_READ, 1,
+			   0, r, sizeof(r));
+	peer_send_fpdu(p, msg, n, NULL);
+	return END_NONE;
+}
+
 static enum peer_end pieces_answered(struct peer *p,
 				     const struct target_memory *m,
 				     const struct attack *a)
@@ -839,6 +860,8 @@ const struct attack bulk_attacks[] = {
 	     ENDS(E_TERM(2, 0, 3)), bulk, .qn = MARK_ELSEWHERE),
 	CASE("SDP: full segments, markers point to nothing", "err_marker",
 	     ENDS(E_TERM(2, 0, 3)), bulk, .qn = MARK_ZERO),
+	CASE("SDP: an atomic operation that is not aligned", "err_atomic",
+	     ENDS(E_TERM(0, 2, 7)), unaligned_atomic),
 };
 
 const struct attack verbs_attacks[] = {
