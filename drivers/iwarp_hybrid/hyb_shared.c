@@ -1567,7 +1567,7 @@ void hyb_shared_window(struct hyb_qp *qp, struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	u32 was = qp->shared->window_now;
-	u32 win = qp->shared->window;
+	u32 win = READ_ONCE(qp->shared->window);
 	u32 come, space;
 
 	lockdep_assert_held(&sk->sk_lock.slock);
@@ -1606,7 +1606,7 @@ void hyb_shared_window_check(struct hyb_qp *qp, struct sock *sk, u32 rest)
 	const struct hyb_shared *sh = qp->shared;
 
 	if (!sh->window_now || qp->rx.need > sh->window_now ||
-	    sh->window_now > max(sh->window, HYB_WINDOW_MIN))
+	    sh->window_now > max(READ_ONCE(sh->window), HYB_WINDOW_MIN))
 		hyb_shared_window(qp, sk);
 	WRITE_ONCE(sk->sk_rcvbuf, sh->space + rest);
 }
@@ -1620,7 +1620,7 @@ static void hyb_link_buffer(struct ib_qp *ibqp, u32 bytes)
 	bytes = min_t(u32, bytes, HYB_WINDOW_MAX);
 	/* needed while there is no socket; hyb_tcp_attach() finds the value */
 	spin_lock_irqsave(&qp->tcp.lock, irq);
-	qp->shared->window = bytes;
+	WRITE_ONCE(qp->shared->window, bytes);
 	spin_unlock_irqrestore(&qp->tcp.lock, irq);
 	sk = smp_load_acquire(&qp->tcp.sk);	/* hyb_tcp_start() */
 	if (!sk)

@@ -617,8 +617,8 @@ enum hyb_reserved {
  * @want: call tx_space when there is room; also set without lock
  * @notify: call tx_space when @notify_pos is acknowledged
  * @notify_pos: see @notify
- * @window: receive window wanted, 0: TCP's own choice; changes under hyb_tcp.lock, and is read
- *	    under the socket's spinlock
+ * @window: receive window wanted, 0: TCP's own choice; WRITE_ONCE() under hyb_tcp.lock, while
+ *	    others read it under the socket's spinlock
  * @window_now: in effect, if @window is not 0
  * @space: receive buffer of TCP for it
  * @held: the upper layer has paused reception; also cleared without lock
