@@ -1439,6 +1439,7 @@ void sdp_cm_unbind_work(struct work_struct *work)
 		goto out;
 	port = sdp_port_unbind(sk);
 	if (sk->sk_state == TCP_LISTEN) {
+		SDP_INC_STATS(sock_net(sk), DEVICE_REMOVALS);
 		/*
 		 * programs get an error from a connection, but may never notice that a listener
 		 * is gone

@@ -454,7 +454,6 @@ static void sdp_port_leave(struct sdp_sock *sdp)
 {
 	struct sock *sk = &sdp->inet.sk;
 
-	SDP_INC_STATS(sock_net(sk), DEVICE_REMOVALS);
 	sock_hold(sk);
 	if (!queue_work(sdp_wq(sk), &sdp->unbind_work))
 		sock_put(sk);

@@ -8,7 +8,7 @@
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-need sdp-run sdp-echo sdp-actions xfer sdpstat rdma jq sdp-zcopy sdp-zcache sdp-rxmap
+need python3 sdp-run sdp-echo sdp-actions xfer sdpstat rdma jq sdp-zcopy sdp-zcache sdp-rxmap
 need_research
 
 SERVER=10.0.0.2
@@ -96,9 +96,17 @@ lost() { [ $(($(lost_listeners) - $1)) -eq "$2" ]; }
 
 # device_goes a|b: the client's or the server's, which has a listener as well
 device_goes() {
-	local before lost n=4
+	local before bound lost n=4
 
 	load
+	# one that is only bound loses nothing
+	start_bg "$1" sdp-run -o /usr/bin/python3 -c 'import socket, sys, time
+s = socket.socket()
+s.bind((sys.argv[1], 5999))
+print("bound", flush=True)
+time.sleep(1000)' "$(ip -n "$1" -4 -o addr show "v$1" | sed 's/.* inet \([0-9.]*\).*/\1/')"
+	bound=$BG_PID
+	ktap_check "rdma link delete in $1: a socket is bound" wait_for "$SOON" said bound
 	lost=$(lost_listeners)
 	[ "$1" = a ] || n=5
 	before=$(sdp_counter "$1" device_removals)
@@ -113,6 +121,7 @@ device_goes() {
 	# the device has gone by now, and with it all that would write such a line
 	ktap_check "rdma link delete in $1: the kernel's log has $((n - 4)) listeners as lost" \
 		lost "$lost" $((n - 4))
+	stop_bg "$bound"
 }
 
 interface_goes() {
