@@ -144,7 +144,7 @@ static const struct counter counters[] = {
 	[SDP_MIB_RING_LINKS] = { "ring_links",
 		"connections made with a ring at each end" },
 	[SDP_MIB_RING_UPDATES] = { "ring_updates",
-		"announcements of space in the ring alone" },
+		"messages that announce space and credits alone" },
 	[SDP_MIB_VWIN_LINKS] = { "vwin_links",
 		"connections whose device delays messages" },
 	[SDP_MIB_TX_SRCAVAIL] = { "tx_srcavail",

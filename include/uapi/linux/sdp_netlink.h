@@ -134,7 +134,7 @@ enum {
 	/* flow control */
 	SDP_MIB_FC_FALLBACKS,		/* connections without the flow control asked for */
 	SDP_MIB_RING_LINKS,		/* connections made with a ring at each end */
-	SDP_MIB_RING_UPDATES,		/* announcements of space in the ring alone */
+	SDP_MIB_RING_UPDATES,		/* messages that announce space and credits alone */
 	SDP_MIB_VWIN_LINKS,		/* connections whose device delays messages */
 
 	/* zero copy */
