@@ -46,7 +46,7 @@ GUEST_MODULES=(
 	sch_ingress cls_u32 cls_matchall act_gact act_mirred act_nat act_pedit act_vlan
 	xfrm_user esp4 authenc crypto_null iptable_filter xt_owner
 	tcp_diag udp_diag inet_diag unix_diag af_packet af_packet_diag
-	crc32c-intel crc32c_generic libcrc32c crc32-pclmul
+	crc32c-intel crc32c_generic libcrc32c crc32-pclmul crc32_generic
 	tls tcp_bbr tcp_dctcp ip6_udp_tunnel udp_tunnel
 )
 
