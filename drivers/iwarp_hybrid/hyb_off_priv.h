@@ -143,6 +143,7 @@ struct hyb_off_conn;
  *	  asked, and that no connection has taken since; NULL: unknown
  * @size: bits of @free
  * @asked: when the driver was asked, in jiffies
+ * @err: negative errno if it did not tell then
  *
  * RTNL protects all but @ref.
  */
@@ -154,6 +155,7 @@ struct hyb_off_table {
 	unsigned long *free;
 	u32 size;
 	unsigned long asked;
+	int err;
 };
 
 /**

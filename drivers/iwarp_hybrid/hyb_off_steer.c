@@ -107,7 +107,6 @@ static int hyb_off_places_note(struct hyb_off_table *table, const u32 *used,
 	if (!table->free)
 		return -ENOMEM;
 	table->size = size;
-	table->asked = jiffies;
 	bitmap_fill(table->free, size);
 	for (i = 0; i < nr; i++)
 		if (used[i] < size)
@@ -134,7 +133,10 @@ static int hyb_off_places_ask(struct hyb_off_table *table,
 		return ret;
 	if (cnt.data & RX_CLS_LOC_SPECIAL)
 		return 1;
-	all.rule_cnt = min_t(u32, cnt.rule_cnt, HYB_OFF_FILTERS_MAX);
+	/* drivers fail if they have more filters than they are asked for */
+	if (cnt.rule_cnt > HYB_OFF_FILTERS_MAX)
+		return -ENOSPC;
+	all.rule_cnt = cnt.rule_cnt;
 	used = kcalloc(all.rule_cnt + 1, sizeof(*used), GFP_KERNEL);
 	if (!used)
 		return -ENOMEM;
@@ -161,23 +163,27 @@ static bool hyb_off_place_taken(struct net_device *netdev, u32 loc)
 /*
  * Find a place for a new filter in the device's table, since many drivers do not: the last
  * one that is free. *@loc is RX_CLS_LOC_ANY if the driver does. The driver is asked for
- * its whole table only when the free places that are known have run out, or one is taken.
- * Context: RTNL held.
+ * its whole table only when the free places that are known have run out, or one is taken. If
+ * that was in vain, it is not asked again within HYB_OFF_STEER_FULL. Context: RTNL held.
  */
 static int hyb_off_find_loc(struct hyb_off_table *table,
 			    struct net_device *netdev, u32 *loc)
 {
+	bool soon = time_before(jiffies, table->asked + HYB_OFF_STEER_FULL);
 	int ret;
 
 	if (table->free) {
 		*loc = find_last_bit(table->free, table->size);
 		if (*loc < table->size && !hyb_off_place_taken(netdev, *loc))
 			return 0;
-		if (*loc == table->size &&
-		    time_before(jiffies, table->asked + HYB_OFF_STEER_FULL))
+		if (*loc == table->size && soon)
 			return -ENOSPC;
+	} else if (table->err && soon) {
+		return table->err;
 	}
 	ret = hyb_off_places_ask(table, netdev);
+	table->asked = jiffies;
+	table->err = min(ret, 0);
 	if (ret < 0)
 		return ret;
 	*loc = RX_CLS_LOC_ANY;
