@@ -827,7 +827,7 @@ HYB_QP_ATTR_RO(queue);
 static ssize_t qp_steering_show(struct kobject *kobj,
 				struct kobj_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "%s\n", hyb_off_steer(hyb_attr_qp(kobj)));
+	return sysfs_emit(buf, "%s\n", hyb_off_steering_name(hyb_attr_qp(kobj)));
 }
 HYB_QP_ATTR_RO(steering);
 

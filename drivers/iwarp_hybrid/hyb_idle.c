@@ -88,7 +88,7 @@ bool hyb_idle_charge(struct hyb_qp *qp, struct sock *sk)
  * Free pages that a busy queue pair keeps to use them again: with little traffic (@little) all
  * of them, otherwise half of those that TCP has released
  */
-static void hyb_idle_cool(struct hyb_qp *qp, bool little)
+static void hyb_idle_free_spare(struct hyb_qp *qp, bool little)
 {
 	bool pages = READ_ONCE(qp->tx.s.pool.idle);
 	struct sock *sk;
@@ -110,7 +110,7 @@ static void hyb_idle_cool(struct hyb_qp *qp, bool little)
 }
 
 /* No visits until it sends or receives again. Context: spinlock of the socket held. */
-static void hyb_idle_rest(struct hyb_qp *qp)
+static void hyb_idle_delist(struct hyb_qp *qp)
 {
 	struct hyb_dev *dev = qp->dev;
 
@@ -124,14 +124,14 @@ static void hyb_idle_rest(struct hyb_qp *qp)
  * Positions are read without a lock: a connection that has just begun to send is
  * trimmed once though it needs the memory.
  */
-static void hyb_idle_look(struct hyb_qp *qp)
+static void hyb_idle_visit(struct hyb_qp *qp)
 {
 	u32 sum = READ_ONCE(qp->tx.s.pos) + READ_ONCE(qp->rx.pos);
 	struct sock *sk;
 	bool held;
 
 	if (sum != qp->idle_pos) {
-		hyb_idle_cool(qp, sum - qp->idle_pos < HYB_IDLE_LITTLE);
+		hyb_idle_free_spare(qp, sum - qp->idle_pos < HYB_IDLE_LITTLE);
 		qp->idle_pos = sum;
 		return;
 	}
@@ -146,7 +146,7 @@ static void hyb_idle_look(struct hyb_qp *qp)
 		 * reader
 		 */
 		if (!held && !hyb_stream_pages(&qp->tx.s))
-			hyb_idle_rest(qp);
+			hyb_idle_delist(qp);
 	}
 	hyb_sched_leave(qp, sk, false);
 }
@@ -167,7 +167,7 @@ static void hyb_idle_work(struct work_struct *work)
 		if (!kref_get_unless_zero(&qp->ref))
 			continue;
 		spin_unlock_bh(&dev->busy_lock);
-		hyb_idle_look(qp);
+		hyb_idle_visit(qp);
 		hyb_qp_put(qp);
 		cond_resched();
 		spin_lock_bh(&dev->busy_lock);

@@ -746,7 +746,7 @@ int hyb_off_queue(struct hyb_qp *qp)
 	return READ_ONCE(o->nic.queue);
 }
 
-const char *hyb_off_steer(struct hyb_qp *qp)
+const char *hyb_off_steering_name(struct hyb_qp *qp)
 {
 	struct hyb_off_conn *o = hyb_off_look(qp);
 
@@ -784,7 +784,7 @@ int hyb_off_show(struct hyb_qp *qp, char *buf)
 	n += sysfs_emit_at(buf, n, "buffers: %u\n", READ_ONCE(o->nbufs));
 	n += sysfs_emit_at(buf, n, "verify: %d\n", o->pub.verify);
 	n += sysfs_emit_at(buf, n, "trusted: %d\n", !o->mismatch);
-	n += sysfs_emit_at(buf, n, "steering: %s\n", hyb_off_steer(qp));
+	n += sysfs_emit_at(buf, n, "steering: %s\n", hyb_off_steering_name(qp));
 	return n;
 }
 

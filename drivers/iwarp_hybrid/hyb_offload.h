@@ -119,7 +119,7 @@ int hyb_off_cpu(struct hyb_qp *qp);
 int hyb_off_queue(struct hyb_qp *qp);
 
 /* Steered by "nic", "ntuple" (a filter of an ordinary NIC) or "host" */
-const char *hyb_off_steer(struct hyb_qp *qp);
+const char *hyb_off_steering_name(struct hyb_qp *qp);
 
 /* The part of offload that a device has; hyb_off_dev_exit() undoes it */
 int hyb_off_dev_init(struct hyb_dev *dev);
@@ -192,7 +192,7 @@ static inline void hyb_off_no_writes(struct hyb_qp *qp) { }
 static inline void hyb_off_came(struct hyb_off *off, u32 seq) { }
 static inline int hyb_off_cpu(struct hyb_qp *qp) { return -1; }
 static inline int hyb_off_queue(struct hyb_qp *qp) { return -1; }
-static inline const char *hyb_off_steer(struct hyb_qp *qp) { return "host"; }
+static inline const char *hyb_off_steering_name(struct hyb_qp *qp) { return "host"; }
 static inline int hyb_off_dev_init(struct hyb_dev *dev) { return 0; }
 static inline void hyb_off_dev_exit(struct hyb_dev *dev) { }
 static inline int hyb_off_init(void) { return 0; }

@@ -881,7 +881,7 @@ bool hyb_shared_hold(struct hyb_qp *qp)
 }
 
 /* Position of TCP's sequence number @seq, or the end of what TCP has if that is less; no lock */
-static u64 hyb_shared_before(const struct hyb_qp *qp, u32 seq)
+static u64 hyb_shared_pos_of(const struct hyb_qp *qp, u32 seq)
 {
 	const struct hyb_stream *s = &qp->tx.s;
 	u64 given = READ_ONCE(s->given);
@@ -897,7 +897,7 @@ static u64 hyb_shared_acked(const struct hyb_qp *qp, const struct sock *sk)
 	u32 una = READ_ONCE(tcp_sk(sk)->snd_una);
 
 	smp_rmb();	/* before hyb_stream.given, which is never less */
-	return hyb_shared_before(qp, una);
+	return hyb_shared_pos_of(qp, una);
 }
 
 /* May a reservation that was refused be tried again? */
@@ -1288,7 +1288,7 @@ static u64 hyb_link_sent(struct ib_qp *ibqp)
 		return 0;
 	nxt = READ_ONCE(tcp_sk(sk)->snd_nxt);
 	smp_rmb();	/* as in hyb_shared_acked() */
-	return hyb_shared_before(qp, nxt);
+	return hyb_shared_pos_of(qp, nxt);
 }
 
 static u32 hyb_link_path(struct ib_qp *ibqp)

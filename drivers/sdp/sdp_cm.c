@@ -408,7 +408,7 @@ static void sdp_cm_fill_hello(struct sdp_conn *conn, struct sdp_hello *h)
 	memset(h, 0, sizeof(*h));
 	h->version = SDP_VERSION;
 	h->ipv = src.sa.sa_family == AF_INET ? 4 : 6;
-	/* without receives yet: as many as sdp_fc_first() advertises later */
+	/* without receives yet: as many as sdp_fc_set_first() advertises later */
 	h->bufs = test_bit(SDP_CONN_READY, &conn->flags) &&
 		  !test_bit(SDP_CONN_SHARED, &conn->flags) ?
 		  min_t(u32, conn->verbs->rx_adv_total, U16_MAX) :

@@ -81,7 +81,7 @@ void sdp_fc_start(struct sdp_conn *conn);
 void sdp_fc_verify(struct sdp_conn *conn);
 
 /* sdp_fc_credit.c; the rules for messages hold with a ring, too */
-void sdp_fc_first(struct sdp_conn *conn);
+void sdp_fc_set_first(struct sdp_conn *conn);
 u32 sdp_fc_credits(const struct sdp_conn *conn);
 bool sdp_fc_may_send(const struct sdp_conn *conn, bool payload);
 bool sdp_fc_update_due(const struct sdp_conn *conn);

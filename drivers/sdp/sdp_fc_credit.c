@@ -139,7 +139,7 @@ u16 sdp_fc_bufs(struct sdp_conn *conn, u32 ack)
 }
 
 /**
- * sdp_fc_first - record how many receives Hello or HelloAck advertises
+ * sdp_fc_set_first - record how many receives Hello or HelloAck advertises
  * @conn: connection, before it posts its first receives
  *
  * With a ring more receives are posted than Hello advertises. Later messages
@@ -148,7 +148,7 @@ u16 sdp_fc_bufs(struct sdp_conn *conn, u32 ack)
  *
  * Context: tx_lock.
  */
-void sdp_fc_first(struct sdp_conn *conn)
+void sdp_fc_set_first(struct sdp_conn *conn)
 {
 	lockdep_assert_held(&conn->tx_lock);
 	WRITE_ONCE(conn->verbs->rx_adv_total,

@@ -228,12 +228,12 @@ void sdp_qp_rx_lazy(struct sdp_conn *conn)
 }
 
 /**
- * sdp_qp_idle - memory is kept for traffic to come: queue idle_work, which frees it later
+ * sdp_qp_queue_idle - memory is kept for traffic to come: queue idle_work, which frees it later
  * @conn: connection with buffers
  *
  * Context: any.
  */
-void sdp_qp_idle(struct sdp_conn *conn)
+void sdp_qp_queue_idle(struct sdp_conn *conn)
 {
 	struct sdp_verbs *v = conn->verbs;
 
@@ -252,7 +252,7 @@ static void sdp_qp_rx_keep(struct sdp_conn *conn, struct page *page)
 	spin_lock_irqsave(&v->rx_lock, flags);
 	list_add(&page->lru, &v->rx_spare);
 	spin_unlock_irqrestore(&v->rx_lock, flags);
-	sdp_qp_idle(conn);
+	sdp_qp_queue_idle(conn);
 }
 
 /*
@@ -631,7 +631,7 @@ void sdp_qp_tx_grow(struct sdp_conn *conn)
 		v->tx_grows = false;
 		spin_unlock_bh(&conn->tx_lock);
 	}
-	sdp_qp_idle(conn);
+	sdp_qp_queue_idle(conn);
 }
 
 /**
@@ -813,7 +813,7 @@ int sdp_qp_grow(struct sdp_conn *conn)
 }
 
 /**
- * sdp_qp_settle - give back what only a verbs link needs
+ * sdp_qp_return_cqes - give back what only a verbs link needs
  * @conn: connection whose shared link is open
  *
  * Places in the completion queue, which connections share, were taken for
@@ -821,7 +821,7 @@ int sdp_qp_grow(struct sdp_conn *conn)
  *
  * Context: process.
  */
-void sdp_qp_settle(struct sdp_conn *conn)
+void sdp_qp_return_cqes(struct sdp_conn *conn)
 {
 	u32 keep = SDP_SHARED_SQ + SDP_SHARED_RQ;
 

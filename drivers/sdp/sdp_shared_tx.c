@@ -140,7 +140,7 @@ int sdp_shared_open(struct sdp_conn *conn)
 	set_bit(SDP_CONN_SHARED, &conn->flags);
 	set_bit(SDP_CONN_READY, &conn->flags);
 	spin_unlock_bh(&conn->tx_lock);
-	sdp_qp_settle(conn);
+	sdp_qp_return_cqes(conn);
 	sdp_pages_rcvbuf(conn);
 	SDP_INC_STATS(sock_net(conn->sk), SHARED_LINKS);
 	return 0;

@@ -210,7 +210,7 @@ int sdp_verbs_start(struct sdp_conn *conn)
 
 	spin_lock_bh(&conn->tx_lock);
 	set_bit(SDP_CONN_READY, &conn->flags);
-	sdp_fc_first(conn);
+	sdp_fc_set_first(conn);
 	err = sdp_qp_post_recvs(conn);
 	spin_unlock_bh(&conn->tx_lock);
 	return err;

@@ -299,7 +299,7 @@ void sdp_verbs_destroy(struct sdp_conn *conn);
 
 /* sdp_qp.c */
 void sdp_qp_set_ip(struct sdp_conn *conn);
-void sdp_qp_settle(struct sdp_conn *conn);
+void sdp_qp_return_cqes(struct sdp_conn *conn);
 int sdp_qp_post_recvs(struct sdp_conn *conn);
 int sdp_qp_send(struct sdp_conn *conn, struct sdp_tx_slot *slot,
 		const struct sdp_tx_msg *m, u32 hdr_len, bool signal);
@@ -316,7 +316,7 @@ u32 sdp_qp_rx_left(const struct sdp_conn *conn);
 void sdp_qp_rx_refill(struct sdp_conn *conn);
 u32 sdp_qp_rx_mappable(const struct sock *sk);
 void sdp_qp_rx_unmap(struct sdp_conn *conn, struct sdp_rx_buf *buf);
-void sdp_qp_idle(struct sdp_conn *conn);
+void sdp_qp_queue_idle(struct sdp_conn *conn);
 void sdp_qp_rx_lazy(struct sdp_conn *conn);
 void sdp_qp_rx_bare(struct sdp_conn *conn, struct sdp_rx_buf *buf);
 void sdp_qp_rx_supply(struct sdp_conn *conn);

@@ -114,7 +114,7 @@ static void sdp_verbs_ext(struct sdp_conn *conn, struct sdp_msg *msg, u32 bytes)
 		sdp_zc_mode_changed(conn, msg);
 		break;
 	case SDP_MID_RDMA_RD_COMPL:
-		sdp_zc_read_done(conn, msg);
+		sdp_zc_fill_rd_compl(conn, msg);
 		break;
 	default:
 		msg->payload_len = bytes;

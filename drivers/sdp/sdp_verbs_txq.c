@@ -160,7 +160,7 @@ static struct sdp_chunk *sdp_txq_get_chunk(struct sdp_conn *conn, size_t len)
 		next = sdp_txq_new_chunk(conn);
 	if (!next)
 		return NULL;
-	sdp_qp_idle(conn);
+	sdp_qp_queue_idle(conn);
 	spin_lock_bh(&conn->tx_lock);
 	v->tx_chunk = next;
 	if (c)

@@ -1273,7 +1273,7 @@ def case_small_receives():
 
 def case_early_data():
     """Data that are received before connect() goes on: the peer has credits for them"""
-    with socket.socket() as sock, Hold("sdp_fc_first", "kworker", ms=1000) as hold:
+    with socket.socket() as sock, Hold("sdp_fc_set_first", "kworker", ms=1000) as hold:
         expect("connect()", error_of(sock.connect, ("10.0.0.1", PORT)), 0)
         expect("held up", hold.hits() > 0, True)
         expect("recv()", sock.recv(5), b"early")

@@ -238,7 +238,7 @@ static void test_first(void)
 			reset();
 			k.conn.rx_max = posts;
 			k.conn.rx_start = start;
-			sdp_fc_first(&k.conn);
+			sdp_fc_set_first(&k.conn);
 			CHECK_EQ(k.verbs.rx_adv_total,
 				 (posts < start ? posts : start) - 1);
 		}
@@ -320,7 +320,7 @@ static void end_init(struct end *e, u32 bufs, u8 rule)
 	e->conn.rx_start = bufs;
 	e->conn.rx_max = bufs;
 	e->left = MESSAGES;
-	sdp_fc_first(&e->conn);
+	sdp_fc_set_first(&e->conn);
 }
 
 static bool end_send(struct end *e, struct end *to)

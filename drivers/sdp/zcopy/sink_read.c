@@ -42,13 +42,13 @@ u32 sdp_zc_ack(const struct sdp_conn *conn, u32 ack)
 }
 
 /**
- * sdp_zc_read_done - RdmaRdCompl is leaving
+ * sdp_zc_fill_rd_compl - RdmaRdCompl is leaving
  * @conn: connection
  * @m: the message; bytes read are filled in
  *
  * Context: tx_lock.
  */
-void sdp_zc_read_done(struct sdp_conn *conn, struct sdp_msg *m)
+void sdp_zc_fill_rd_compl(struct sdp_conn *conn, struct sdp_msg *m)
 {
 	struct sdp_sock *sdp = sdp_sk(conn->sk);
 

@@ -443,7 +443,7 @@ void sdp_zc_poll(struct sock *sk, u32 seq);
 void sdp_zc_asked(struct sdp_conn *conn);
 int sdp_zc_rx_mode(struct sdp_rx_ctx *c);
 int sdp_zc_src_cancel(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
-void sdp_zc_read_done(struct sdp_conn *conn, struct sdp_msg *m);
+void sdp_zc_fill_rd_compl(struct sdp_conn *conn, struct sdp_msg *m);
 u32 sdp_zc_ack(const struct sdp_conn *conn, u32 ack);
 
 /* zcopy/conn.c */
