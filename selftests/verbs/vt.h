@@ -88,7 +88,7 @@ struct vt_conn {
 	int access;
 };
 
-/* vt_conn.c; all in process context, 0 or a negative errno */
+/* vt_conn.c. Context: process. An int is 0 or a negative errno. */
 int vt_listen(const char *args);
 void vt_unlisten(void);
 int vt_set_peer(const char *args);

@@ -14,7 +14,7 @@
 #include "vt.h"
 
 static struct rdma_cm_id *vt_listener;
-static struct vt_conn *vt_expected;	/* whom the next request is for */
+static struct vt_conn *vt_expected;	/* connection that the next request is for */
 static struct sockaddr_in vt_peer;
 static u8 vt_private = 64;		/* bytes of private data */
 static bool vt_rejects;			/* the next request */
@@ -199,7 +199,10 @@ static void vt_close(struct work_struct *work)
 	complete(&s->closed);
 }
 
-/* When the reporter of the event goes on, the queue pair is closed */
+/*
+ * A hasty side closes the queue pair at once. The reporter of the event continues then, or after
+ * two seconds if closing takes longer.
+ */
 static void vt_qp_event(struct ib_event *event, void *context)
 {
 	struct vt_side *s = context;
@@ -302,7 +305,7 @@ int vt_reregister(struct vt_side *s, int access)
 	return vt_register_mr(s, access);
 }
 
-/* The side that listens may do nothing before the first message, RFC 5044 */
+/* The side that listens must not send before the first message, RFC 5044 */
 static int vt_hello(struct vt_conn *c)
 {
 	struct ib_send_wr wr = { .opcode = IB_WR_SEND };
@@ -429,7 +432,10 @@ static int vt_accept(struct vt_conn *c, struct rdma_cm_id *id,
 	return err ?: rdma_accept(id, &param);
 }
 
-/* Return: an error, then the id goes; if not by rdma_reject(), without our data */
+/*
+ * Return: an error, so that rdma_cm destroys the id. Without rdma_reject() the peer would get no
+ * private data.
+ */
 static int vt_reject(struct rdma_cm_id *id)
 {
 	struct rdma_conn_param param;
@@ -511,7 +517,7 @@ out:
 /**
  * vt_up() - connect two sides, with a registered region each
  * @use_srq: the listening side has a shared receive queue
- * @access: rights to its region; the other side's is local
+ * @access: rights to its region. The region of the other side can be written and read remotely.
  *
  * Return: the connection, or NULL, which has been reported.
  */
@@ -560,8 +566,8 @@ out:
 }
 
 /**
- * vt_up_rejected() - connect to who does not want it
- * @err: what comes of it
+ * vt_up_rejected() - connect to a listener that rejects
+ * @err: error of the connection
  *
  * Return: the connection, of which there is one side, or NULL, which has been
  * reported.
