@@ -62,7 +62,7 @@ PEERS = (
 ABSENT = (
     ("UCX over iwarp_hybrid", "Not possible: UCX 1.13 has no transport for the device ('rc_verbs' "
      "is not available), as it connects queue pairs by datagrams, which iWARP does not have, and "
-     "not by the connection manager. TCP is left to it, which is not over the device."),
+     "not by the connection manager. UCX would use TCP, which bypasses the device."),
 )
 BENCH = "make report FIGURES=PEERS"
 
@@ -114,13 +114,14 @@ def tables(rows):
         table(rows, "Peers on the same work: one message", "lat_us", False,
               how.format("Half a round trip, in microseconds.")),
         table(rows, "Peers on the same work: a stream", "mbps", True,
-              how.format("MB/s in one direction.") + " NetPIPE has the receiver alone time a "
-              "stream, which on one processor finds it in its buffers: no figures of Open MPI."),
+              how.format("MB/s in one direction.") + " NetPIPE times a stream at the "
+              "receiver alone. With one processor the data is in its buffers by then, so Open "
+              "MPI has no figures."),
         {"title": "Peers on the same work: content of the rows",
          "columns": ["Transport", "Content of the row"], "command": BENCH,
          "rows": [[p.name, p.text] for p in there] + ([list(a) for a in ABSENT] if there else []),
-         "text": "Copies, checks, processes and the place of the driver; and why one is "
-                 "not there."}]
+         "text": "Copies, checks, processes and the place of the driver; and why a row "
+                 "is missing."}]
 
 
 def draw(out, rows, field, title, unit, **style):
