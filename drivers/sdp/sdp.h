@@ -202,6 +202,7 @@ void sdp_cm_expired(struct sock *sk);
 void sdp_cm_hold_work(struct work_struct *work);
 void sdp_cm_unbind_work(struct work_struct *work);
 void sdp_cm_accept_next(struct sock *sk);
+unsigned long sdp_cm_make_room(struct sock *sk);
 
 /* sdp_rxmap.c */
 int sdp_rxmap_mmap(struct file *file, struct socket *sock,

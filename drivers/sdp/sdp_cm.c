@@ -285,6 +285,8 @@ static void sdp_cm_drop_embryo(struct sdp_conn *conn)
 		lsdp->nheld--;
 	else
 		sk_acceptq_removed(listener);
+	if (conn->cm.makes_room)
+		lsdp->nending--;
 	list_del_init(&conn->cm.held_node);
 	spin_unlock_bh(&lsdp->lock);
 	sdp_cm_accept_next(listener);
@@ -925,6 +927,28 @@ static void sdp_cm_await_confirm(struct sock *sk)
 	sdp_sock_start_timer(sk, delay);
 }
 
+/* Jiffies until the oldest unconfirmed connection has had its time, 0 if there is none */
+static unsigned long sdp_cm_until_stale(struct sdp_sock *lsdp)
+{
+	struct sdp_conn *conn = list_first_entry_or_null(&lsdp->unconfirmed, struct sdp_conn,
+							 cm.held_node);
+
+	return conn ? max_t(long, conn->cm.deadline - jiffies, 1) : 0;
+}
+
+/*
+ * Have the listener's timer end connections when they have had their time, if requests wait.
+ * The listener's lock is held.
+ */
+static void sdp_cm_watch(struct sock *listener)
+{
+	struct sdp_sock *lsdp = sdp_sk(listener);
+	unsigned long delay = sdp_cm_until_stale(lsdp);
+
+	if (listener->sk_state == TCP_LISTEN && lsdp->nheld && delay)
+		sdp_sock_start_timer(listener, delay);
+}
+
 /* We have said yes, and the peer has to confirm. The handler cannot run yet. */
 static void sdp_cm_answered(struct sdp_conn *conn)
 {
@@ -936,6 +960,7 @@ static void sdp_cm_answered(struct sdp_conn *conn)
 	spin_lock_bh(&lsdp->lock);
 	conn->cm.answered = true;
 	list_add_tail(&conn->cm.held_node, &lsdp->unconfirmed);
+	sdp_cm_watch(conn->cm.listener);
 	spin_unlock_bh(&lsdp->lock);
 }
 
@@ -1196,26 +1221,62 @@ static u8 sdp_cm_peer_list(const struct rdma_cm_id *id)
 }
 
 /* End a connection that is not confirmed. Its teardown takes the place back. */
-static void sdp_cm_end_unconfirmed(struct sdp_conn *conn)
+static void sdp_cm_end_unconfirmed(struct sdp_sock *lsdp, struct sdp_conn *conn)
 {
 	list_del_init(&conn->cm.held_node);
+	conn->cm.makes_room = true;
+	lsdp->nending++;
 	SDP_INC_STATS(sock_net(conn->sk), LISTEN_DROPS);
 	sdp_conn_down(conn, ETIMEDOUT);
 }
 
-/* End the oldest ones that have had time to confirm, as many as requests wait with one more */
-static bool sdp_cm_end_stale(struct sdp_sock *lsdp)
+/* Places that the next requests get: free ones, and those of connections that end for them */
+static u32 sdp_cm_places(const struct sock *listener)
 {
-	u32 max = min_t(u32, lsdp->nheld + 1, SDP_CONFIRM_SCAN), ended = 0;
+	u32 used = READ_ONCE(listener->sk_ack_backlog);
+	u32 max = READ_ONCE(listener->sk_max_ack_backlog);
+
+	return sdp_sk(listener)->nending + (used > max ? 0 : max - used + 1);
+}
+
+/*
+ * End the oldest ones that have had time to confirm, until @nr requests get a place. False if
+ * there are too few.
+ */
+static bool sdp_cm_end_stale(struct sock *listener, u32 nr)
+{
+	struct sdp_sock *lsdp = sdp_sk(listener);
+	u32 places = sdp_cm_places(listener);
 	struct sdp_conn *conn, *tmp;
+	int ended = 0;
 
 	list_for_each_entry_safe(conn, tmp, &lsdp->unconfirmed, cm.held_node) {
-		if (ended == max || time_before(jiffies, conn->cm.deadline))
+		if (places >= nr || ended++ == SDP_CONFIRM_SCAN ||
+		    time_before(jiffies, conn->cm.deadline))
 			break;
-		sdp_cm_end_unconfirmed(conn);
-		ended++;
+		sdp_cm_end_unconfirmed(lsdp, conn);
+		places++;
 	}
-	return ended;
+	return places >= nr;
+}
+
+/**
+ * sdp_cm_make_room - connections may have had their time to confirm, and requests wait
+ * @sk: socket that was a listener
+ *
+ * Context: process.
+ * Return: jiffies until the next call, or 0.
+ */
+unsigned long sdp_cm_make_room(struct sock *sk)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	unsigned long again = 0;
+
+	spin_lock_bh(&sdp->lock);
+	if (sk->sk_state == TCP_LISTEN && !sdp_cm_end_stale(sk, sdp->nheld))
+		again = sdp_cm_until_stale(sdp);
+	spin_unlock_bh(&sdp->lock);
+	return again;
 }
 
 /*
@@ -1240,7 +1301,7 @@ static bool sdp_cm_end_of_most(struct sdp_sock *lsdp, const struct sdp_conn *con
 	list_for_each_entry(old, &lsdp->unconfirmed, cm.held_node)
 		if (old->cm.peer_list == most)
 			break;
-	sdp_cm_end_unconfirmed(old);
+	sdp_cm_end_unconfirmed(lsdp, old);
 	return true;
 }
 
@@ -1254,7 +1315,8 @@ static int sdp_cm_hold(struct sock *listener, struct sdp_conn *conn)
 	struct sdp_net *sn = sdp_pernet(sock_net(listener));
 	struct sdp_sock *lsdp = sdp_sk(listener);
 
-	if (sdp_cm_end_stale(lsdp) || lsdp->nheld < READ_ONCE(sn->sysctl_hold_max)) {
+	if (sdp_cm_end_stale(listener, lsdp->nheld + 1) ||
+	    lsdp->nheld < READ_ONCE(sn->sysctl_hold_max)) {
 		list_add_tail(&conn->cm.held_node, &lsdp->held);
 	} else if (sdp_cm_end_of_most(lsdp, conn)) {
 		/* before the requests that the same address may have waiting */
@@ -1264,6 +1326,7 @@ static int sdp_cm_hold(struct sock *listener, struct sdp_conn *conn)
 		return -ECONNREFUSED;
 	}
 	lsdp->nheld++;
+	sdp_cm_watch(listener);
 	SDP_INC_STATS(sock_net(listener), HELD_REQS);
 	return 0;
 }

@@ -124,6 +124,7 @@ enum sdp_cm_hang_up {
  *	       unconfirmed connections; the listener's lock
  * @answered: the request is accepted, and InfiniBand's peer has to confirm; the
  *	      listener's lock
+ * @makes_room: ended unconfirmed as a request needs its place; the listener's lock
  * @peer_list: hash of the peer's address, of a request
  * @step: enum sdp_cm_step; WRITE_ONCE(), with sdp->lock to become SDP_CM_RESOLVED, so that
  *	  either the task or the handler sees the state of the other
@@ -142,6 +143,7 @@ struct sdp_cm_state {
 	u8 hang_up;
 	bool gone;
 	bool answered;
+	bool makes_room;
 	u8 peer_list;
 	struct sock *listener;
 	struct list_head held_node;

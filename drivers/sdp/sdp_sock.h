@@ -90,6 +90,7 @@ struct sdp_sock {
 	struct list_head held;		/* sdp_cm_state.held_node, above backlog */
 	u32 nheld;
 	struct list_head unconfirmed;	/* sdp_cm_state.held_node, oldest first */
+	u32 nending;			/* connections with sdp_cm_state.makes_room */
 	struct work_struct hold_work;
 	struct list_head accept_node;
 	struct work_struct unbind_work;	/* the device of port went away */

@@ -342,6 +342,8 @@ void sdp_timer_work(struct work_struct *work)
 		again = sdp_timer_connect(sk);
 	else if (sk->sk_state == TCP_SYN_RECV)
 		again = sdp_timer_confirm(sk);
+	else if (sk->sk_state == TCP_LISTEN)
+		again = sdp_cm_make_room(sk);
 	else
 		again = min_not_zero(sdp_timer_keepalive(sk),
 				     sdp_timer_user(sk));

@@ -73,6 +73,33 @@ ktap_check "the unconfirmed end is closed" wait_for 12 unconfirmed 0
 ktap_is "the timeout of the unconfirmed end is counted" "$(sdp_counter b timeouts)" $((timeouts + 1))
 ktap_check "the client sees the end of the connection" wait_for 20 said ended
 
+# a request that comes at once, when these have not had their time yet
+in_b sysctl -qw net.sdp.confirm_timeout=20
+drops=$(sdp_counter b listen_drops)
+start_bg a sdp-run python3 -c '
+import select, socket
+stuck = [socket.socket(), socket.socket()]
+for sock in stuck:
+    sock.setblocking(False)
+    sock.connect_ex(("10.0.0.2", '$PORT'))
+for sock in stuck:
+    select.select([], [sock], [])
+    sock.setblocking(True)
+with socket.create_connection(("10.0.0.2", '$PORT'), timeout=10,
+                              source_address=("10.0.0.3", 0)) as sock:
+    print("connected", flush=True)
+for sock in stuck:
+    try:
+        sock.recv(1)
+    except OSError:
+        pass
+print("ended", flush=True)'
+ktap_check "a request waits 1 s for the place of new unconfirmed connections" \
+	wait_for 20 said connected
+ktap_is "one of these has ended for it" $(($(sdp_counter b listen_drops) - drops)) 1
+ktap_check "the others get the whole time" wait_for 60 said ended
+wait_for 20 unconfirmed 0
+
 in_b sysctl -qw net.sdp.confirm_timeout=300
 drops=$(sdp_counter b listen_drops)
 stuck
