@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Filter streams: what a filter sees.
+ * Filter streams: the interface of a filter.
  *
  * A filter reads buffers from its inputs and writes buffers to its outputs. The
  * runtime places copies of filters on nodes, connects them by streams and drives

@@ -35,7 +35,7 @@ _Static_assert(sizeof(struct wire) == FS_HEAD, "a frame's header has no holes");
 /**
  * fs_frame_put() - write a header
  * @p: FS_HEAD bytes
- * @fr: what it says
+ * @fr: its contents
  */
 void fs_frame_put(uint8_t *p, const struct fs_frame *fr)
 {
@@ -59,7 +59,7 @@ void fs_frame_put(uint8_t *p, const struct fs_frame *fr)
 /**
  * fs_frame_get() - read a header
  * @p: FS_HEAD bytes
- * @fr: what it says
+ * @fr: its contents, filled in
  *
  * Return: 0, or -EPROTO if it is none.
  */
@@ -248,7 +248,7 @@ int fs_link_put(struct fs_link *l, struct fs_buf *b)
 		if (l->out_sent < FS_HEAD + b->len)
 			return 0;
 	}
-	/* what is in a queue may be gone by now */
+	/* an entry of a queue may be gone by now */
 	l->sent += data;
 	l->out = NULL;
 	if (!l->queue)

@@ -98,7 +98,7 @@ void fs_emit(struct fs *f, const char *fmt, ...)
 /**
  * fs_hash() - hash of results, FNV-1a
  * @h: hash so far, FS_HASH at first
- * @data: what is added
+ * @data: bytes to add
  * @len: its length
  *
  * Return: the hash.

@@ -110,7 +110,7 @@ uint64_t fs_imposed_wire(const struct fs_node *n, uint32_t bytes)
 }
 
 /**
- * fs_impose_send() - what a curve has to say before a message is sent
+ * fs_impose_send() - apply a curve before a message is sent
  * @n: node
  * @b: message; learns when it arrives
  *

@@ -212,7 +212,7 @@ static void post_again(struct conn *c, unsigned int slot)
 		c->dead = true;
 }
 
-/* A message has come; what it says is checked, a peer can write anything. */
+/* A message has come. It is checked, as a peer can write anything. */
 static void came(struct conn *c, const struct ibv_wc *wc)
 {
 	unsigned int slot = wc->wr_id;
@@ -277,7 +277,7 @@ static void progress(struct conn *c)
 	struct ibv_cq *cq;
 	void *context;
 
-	/* what came before the end is in the completion queue when the end is seen */
+	/* completions before the end are in the queue when the end is seen */
 	manager(c);
 	while (!ibv_get_cq_event(c->channel, &cq, &context))
 		ibv_ack_cq_events(cq, 1);

@@ -3,7 +3,7 @@
  * iproute2: "ip link add A type hnic peer name B". Found as link_hnic.so in
  * the directory of ip's modules, or in $IP_LIB_DIR.
  *
- * iproute2 has no header for its modules; what is used of it is declared here.
+ * iproute2 has no header for its modules, so the functions that are used are declared here.
  * Without this module the link can be created as well, without a peer name:
  * "ip link add A type hnic".
  */

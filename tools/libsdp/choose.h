@@ -27,8 +27,8 @@ struct libsdp_choice {
 
 /**
  * libsdp_choose() - decide for one socket
- * @want: what the program asked for
- * @use: what to open instead; written only when the result is true
+ * @want: the socket that the program asked for
+ * @use: the socket to open instead; written only when the result is true
  *
  * Return: true if the socket is to be an SDP socket.
  */
@@ -53,7 +53,7 @@ bool libsdp_asks(void);
  * @role: connect() or listen()
  * @addr: of the peer, or the own one
  *
- * Return: what is to be used.
+ * Return: the protocols to use.
  */
 enum libsdp_use libsdp_decide(enum libsdp_role role,
 			      const struct sockaddr *addr);

@@ -322,7 +322,7 @@ LIBSDP_API int getsockopt(int fd, int level, int name, void *val,
 		return ret;
 
 	switch (name) {
-	/* what was answered counts: by now it may be a socket of TCP */
+	/* the answer counts: by now it may be a socket of TCP */
 	case SO_DOMAIN:
 		if (answered(val, len) == AF_SDP)
 			replace_int(val, len, address_family(fd));

@@ -53,7 +53,7 @@ enum libsdp_log {
 
 /**
  * struct libsdp_rule - one line that begins with "use"
- * @use: what is to be used
+ * @use: protocols to use
  * @role: for connect(), or for listen()
  * @any: any address; else @family, @addr and @prefix say which
  * @family: AF_INET or AF_INET6
@@ -98,7 +98,7 @@ struct libsdp_rules {
 	int errors;
 };
 
-/* Called with a sentence for each error; @rules: what was read before it. */
+/* Called with a sentence for each error; @rules: the rules before it. */
 typedef void libsdp_complain(const struct libsdp_rules *rules,
 			     const char *sentence);
 
@@ -123,7 +123,7 @@ bool libsdp_rules_read(struct libsdp_rules *rules, const char *file,
  *
  * Callable from signal handlers.
  *
- * Return: what is to be used.
+ * Return: the protocols to use.
  */
 enum libsdp_use libsdp_rules_match(const struct libsdp_rules *rules,
 				   enum libsdp_role role,
@@ -131,7 +131,7 @@ enum libsdp_use libsdp_rules_match(const struct libsdp_rules *rules,
 				   const struct libsdp_rule **rule);
 
 /**
- * libsdp_rules_possible() - what may come out for any address
+ * libsdp_rules_possible() - find all results that any address may have
  * @rules: rules
  *
  * Return: bits of enum libsdp_use.

@@ -163,7 +163,7 @@ static void complain(const struct libsdp_rules *so_far, const char *sentence)
 
 /*
  * The library leaves out what it does not understand; better to say so before
- * anything has begun. @file: what the user asked for, or NULL.
+ * anything has begun. @file: the file that the user named, or NULL.
  */
 static bool check_rules(const char *file, const char *program)
 {

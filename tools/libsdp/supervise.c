@@ -250,7 +250,7 @@ static void serve(int listener, bool tcp_too)
 
 	if (syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes))
 		return;
-	/* what the kernel has to say may have grown */
+	/* the kernel's structure may have grown */
 	ask = malloc(sizes.seccomp_notif > sizeof(*ask) ? sizes.seccomp_notif :
 							  sizeof(*ask));
 	if (!ask)

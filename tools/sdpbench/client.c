@@ -71,7 +71,7 @@ static noreturn void broken(const struct conn *c)
 /**
  * client_request() - ask the server for something
  * @c: connection
- * @req: what
+ * @req: the request
  */
 void client_request(struct conn *c, const struct proto_msg *req)
 {
@@ -82,7 +82,7 @@ void client_request(struct conn *c, const struct proto_msg *req)
 /**
  * client_reply() - await the reply to a request
  * @c: connection
- * @op: what was asked for
+ * @op: the operation of the request
  * @reply: filled in
  */
 void client_reply(struct conn *c, enum proto_op op, struct proto_msg *reply)
@@ -187,7 +187,7 @@ static void calibrate(struct client *cl, struct job *job)
 /**
  * client_measure() - repeat what a test does, once before it counts
  * @cl: client
- * @job: what it does; its buffers are opened, used and closed here
+ * @job: the work; its buffers are opened, used and closed here
  * @s: filled in
  */
 void client_measure(struct client *cl, struct job *job, struct series *s)
@@ -219,7 +219,7 @@ void client_measure(struct client *cl, struct job *job, struct series *s)
  * client_result() - begin a row
  * @cl: client
  * @res: filled in
- * @job: what was measured
+ * @job: the work that was measured
  * @test: name of the test
  */
 void client_result(const struct client *cl, struct result *res,
@@ -256,7 +256,7 @@ void client_row(const struct client *cl, struct result *res, enum field f,
 }
 
 /**
- * client_hosts() - what both hosts' processors did, per cent of one processor
+ * client_hosts() - fill in the load of both hosts, in per cent of one processor
  * @s: repetitions
  * @res: row
  */
@@ -274,7 +274,7 @@ void client_hosts(const struct series *s, struct result *res)
  * client_bandwidth() - fields of a test of bandwidth
  * @cl: client
  * @s: repetitions
- * @job: what they did
+ * @job: their work
  * @ways: by which the bytes of @job are multiplied: number of streams, 2 if as much came back
  * @res: row
  */
@@ -326,7 +326,7 @@ static struct summary means(const struct client *cl, const struct series *s,
  * client_latency() - fields of a test of latency
  * @cl: client
  * @s: repetitions
- * @job: what they did; the times of iterations are sorted here
+ * @job: their work; the times of iterations are sorted here
  * @parts: by which the time of an iteration is divided
  * @res: row
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * sdpbench, the active end: what tests need of it.
+ * sdpbench, the active end: its interface for tests.
  */
 #ifndef SDPBENCH_CLIENT_H
 #define SDPBENCH_CLIENT_H
@@ -73,8 +73,8 @@ struct job {
  * @nic: seconds that NICs worked
  * @cpu_local: processor time of this process, ns
  * @cpu_peer: processor time of the server, ns
- * @local: what the processors of this host did
- * @peer: what those of the server's host did
+ * @local: times of the processors of this host
+ * @peer: times of those of the server's host
  * @util: sum of the samples of all repetitions
  * @samples: number of samples
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * sdpbench --compare: what two transports gave for the same test and size, and
- * which of them was ahead. Calls nothing.
+ * sdpbench --compare: the figures of two transports for the same test and size, and
+ * which of them is ahead. Calls nothing.
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 static struct pair {
 	const char *test;
 	uint32_t size;
-	double other; /* what else tells the rows of a test apart */
+	double other; /* another parameter that tells the rows of a test apart */
 	bool more_is_better;
 	const char *name[2];
 	double val[2];

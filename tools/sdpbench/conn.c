@@ -396,7 +396,7 @@ static int exchange_step(struct conn *c, const struct exchange *x,
 /**
  * conn_exchange() - send and receive the same number of messages at the same time
  * @c: connection
- * @x: what
+ * @x: the transfer
  *
  * Waits by poll(), or not at all with WAIT_BUSY.
  *

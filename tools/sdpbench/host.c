@@ -24,7 +24,7 @@ double bench_now(void)
 }
 
 /**
- * host_time() - what the processors of this host have done
+ * host_time() - read the times of the processors of this host
  *
  * Return: times since boot, in steps of a tick of user space (10 ms); 0 where
  * there is no /proc/stat.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * sdpbench, the command line: what it says, and whether that can be.
+ * sdpbench, the command line: parse it, and check that it makes sense.
  */
 #include <errno.h>
 #include <getopt.h>

@@ -26,7 +26,7 @@ uint16_t proto_peer_version(void)
 /**
  * proto_send() - send a request or a reply
  * @c: connection
- * @msg: what to send
+ * @msg: message to send
  *
  * Return: 0, or -1 with errno set.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * sdpbench: what its files share. From top to bottom:
+ * sdpbench: declarations that its files share. From top to bottom:
  *
  *   main.c        which end, which tests in which order
  *   options.c     the command line

@@ -15,7 +15,7 @@
 
 /**
  * struct intervals - the thread that reports them
- * @streams: what it looks at
+ * @streams: the streams that it looks at
  * @n: number of them
  * @lock: protects @end
  * @ended: signalled when @end is set
@@ -187,7 +187,7 @@ static void add_reply(struct proto_msg *sum, const struct proto_msg *reply)
 /**
  * streams_run() - one repetition on all connections of the client
  * @cl: client
- * @job: what each of them sends; the replies are summed up there
+ * @job: the work of each of them; the replies are summed up there
  * @send: sends on one of them
  */
 void streams_run(struct client *cl, struct job *job,

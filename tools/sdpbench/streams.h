@@ -10,7 +10,7 @@
 /**
  * struct stream - a connection, and what a repetition sends on it
  * @cl: client
- * @job: what is sent
+ * @job: the work
  * @conn: the connection
  * @sent: bytes so far; the thread of the intervals reads it
  * @reply: of the server

@@ -127,8 +127,9 @@ static void endpoint_text(char *buf, size_t len, const struct sock_info *s,
 }
 
 /*
- * A process chooses its name, and a user that of a control group: what a terminal obeys, and
- * what looks like the end of the name, is not shown. C1 controls are two bytes of UTF-8.
+ * A process chooses its name, and a user that of a control group: characters that a terminal
+ * obeys, and those that look like the end of the name, are not shown. C1 controls are two bytes
+ * of UTF-8.
  */
 static void name_text(FILE *f, const char *s)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * sdpstat: what its files share. From top to bottom:
+ * sdpstat: declarations that its files share. From top to bottom:
  *
  *   main.c       the command line, which command
  *   check.c      sdpstat check; route.c asks the routing table for it
@@ -67,7 +67,7 @@ struct options {
 	bool threads; /* with processes */
 	int family; /* of addresses, 0: any */
 	bool context; /* security labels of processes and sockets */
-	bool watch; /* what moves most first; redrawn in place on a terminal */
+	bool watch; /* rows that change most come first; redrawn in place on a terminal */
 	unsigned int lines; /* of a terminal for the table, 0: no limit */
 	unsigned int line_columns; /* of each, which wraps what is longer */
 	bool colours; /* of a terminal */
@@ -158,7 +158,7 @@ unsigned int counters_get(uint64_t v[COUNTERS_MAX]);
 struct query {
 	int (*cb)(const struct nlmsghdr *nlh, void *arg); /* for each message */
 	void *arg;
-	char message[256]; /* what the kernel says about an error */
+	char message[256]; /* the kernel's words about an error */
 };
 int socket_destroy(uint64_t cookie, struct query *q);
 void destroy_fail(const struct query *q, int err); /* returns if it was gone */
