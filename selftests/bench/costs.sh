@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Part "costs" of guest.sh (sourced): what a byte costs by counters, not by time, in a
+# Part "costs" of guest.sh (sourced): the cost of a byte by counters, not by time, in a
 # stream of one direction: copies, checksums, DMA operations and messages of the sender
 # and of the receiver, for WHATS over LINK with COSTS_SIZES. Input of the report.
 

@@ -220,7 +220,7 @@ copied_away
 tagged
 
 # A second each way, all of a sudden, is longer than TCP waits for an acknowledgment once
-# the packet has left: what it sends again is not yet with the NIC when that comes
+# the packet has left: a retransmission is not yet with the NIC when that comes
 sudden() {
 	local pid rc
 

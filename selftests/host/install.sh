@@ -96,7 +96,7 @@ runs() {
 check "make install-tools succeeds" make install-tools install-doc PREFIX="$WORK/opt"
 check "sdp-run finds the library where it was installed" runs "$WORK/opt"
 
-# outside: what was written elsewhere than below PREFIX
+# outside: files that were written elsewhere than below PREFIX
 outside() { ! find / -xdev -newer "$WORK/before" -name '*sdp*' -not -path '/proc/*' \
 	-not -path "$WORK/*" -not -path '/tmp/*' -not -path "$TOP/*" -not -path "$build/*" \
 	-path '/usr/*' | grep .; }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=300
 #
-# The attributes of a device and of its queue pairs: what they take, what they
+# The attributes of a device and of its queue pairs: which values they take, what they
 # refuse, who may write them, what two ends agree to, that a connection whose
 # placement is changed all the time goes on, and that connections are made while
 # attributes are written.

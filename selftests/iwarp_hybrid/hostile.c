@@ -310,7 +310,7 @@ static const char *walk_once(uint32_t seed, struct walk *w)
 		what = "start-up failed";
 	if (!what)
 		sdp_walk(&p, seed, w, opt.timeout_ms);
-	/* what is valid goes on; whatever was not ends, or does */
+	/* a valid connection continues; one that was not ends, or does */
 	if (!what && !w->wrong && w->over)
 		what = "ended without a reason";
 	else if (!what && !w->wrong &&

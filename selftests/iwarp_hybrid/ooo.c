@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * hyb-ooo: what a device does with FPDUs that come out of order.
+ * hyb-ooo: tests a device with FPDUs that come out of order.
  *
  *   hyb-ooo -i IFINDEX -m MAC -f ADDRESS -h TARGET [-p PORT] -s COMMAND [-o TEXT]
  *	     [-q | -b | -n]

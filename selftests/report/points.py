@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Points of the report: what is measured, and where it is kept.
+"""Points of the report: the measurements, and where they are kept.
 
 A point is one run of a lane, narrowed by its settings to few rows. It is kept as
 points/SETTINGS.CONTENT.json: a hash of the settings, and a hash of everything in the

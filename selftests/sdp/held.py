@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""held.py CASE PORT: what happens while something is held up in the middle.
+"""held.py CASE PORT: events while a task is held up in the middle of something.
 
 Prints "ok CASE", "not ok CASE: WHY" or "skip CASE WHY". Runs in the namespace a; 10.0.0.2 is an
 address of b."""

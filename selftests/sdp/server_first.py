@@ -3,7 +3,7 @@
 # server_first.py server|client ADDR PORT COUNT
 #
 # Connections on which the server speaks first, as soon as it has accepted, without
-# waiting for room: what it says may be there before the client's connect() has ended.
+# waiting for room: its bytes may be there before the client's connect() has ended.
 import socket
 import sys
 

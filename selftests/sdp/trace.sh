@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Tracepoints of SDP: what happens to a socket, with names instead of numbers, its
+# Tracepoints of SDP: the events of a socket, with names instead of numbers, its
 # addresses, and the cookie that sdpstat shows, on both kinds of link.
 
 # shellcheck source=selftests/lib/lib.sh

@@ -29,7 +29,7 @@ struct st_conn {
 };
 
 static struct rdma_cm_id *st_listener;
-static struct st_conn *st_expected;	/* whom the next request is for */
+static struct st_conn *st_expected;	/* connection that the next request is for */
 static struct sockaddr_in st_addr;
 
 /* One request at a time is posted, beside what rdma_drain_qp posts */

@@ -84,7 +84,7 @@ one() {
 	case $1 in
 	a | b | -) ktap_check "$2" run "$1" "$2" ;;
 	both) ktap_check "$2 succeeds at both ends" both "$2" ;;
-	unit) ktap_check "$2: what its units start" nfs_server ;;
+	unit) ktap_check "$2: its units start the server" nfs_server ;;
 	mpi) ranks "$2" ;;
 	pod) pods "$2" ;;
 	no*) ktap_skip "$2" "${1#no }" ;;

@@ -48,7 +48,7 @@ struct end {
 	struct ibv_mr *mr;
 };
 
-static struct end a, b; /* who connects, who accepts */
+static struct end a, b; /* a connects, b accepts */
 
 static bool result(bool ok, const char *what)
 {
@@ -410,7 +410,7 @@ static void case_rereg(void)
 	       "memory that is not there");
 	perform(IBV_WR_RDMA_WRITE, 64, other, b.mr->rkey);
 	result(async_event(a.id->verbs, IBV_EVENT_QP_FATAL) && !other[0],
-	       "what is invalid then cannot be written");
+	       "memory that is invalid then cannot be written");
 	ibv_dereg_mr(b.mr);
 	b.mr = NULL;
 	free(other);

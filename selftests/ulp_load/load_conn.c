@@ -13,7 +13,7 @@ u32 ul_count;
 
 static struct ul_side ul_sides[2];
 static struct rdma_cm_id *ul_listener;
-static struct ul_end *ul_expected;	/* whom the next request is for */
+static struct ul_end *ul_expected;	/* end that the next request is for */
 static u32 ul_room;			/* connections that queues have room for */
 
 enum ib_poll_context ul_poll = IB_POLL_SOFTIRQ;

@@ -9,7 +9,7 @@
 #include "verbs.h"
 
 static struct rdma_cm_id *uv_listener;
-static struct uv_end *uv_expected;	/* whom the next request is for */
+static struct uv_end *uv_expected;	/* end that the next request is for */
 static struct sockaddr_in uv_peer;
 
 /* ------------------------------------------------------------- connections */

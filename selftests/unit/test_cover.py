@@ -70,7 +70,7 @@ def main():
     check("the innermost line of the drivers counts, not one of the kernel or of a tracepoint",
           got == {0x13: ("drivers/sdp/a.c", 7, "add_one"),
                   0x17: ("drivers/sdp/a.c", 101, "add_all")}, got)
-    check("what guests have run is joined", files() == (0x8003, 0), files())
+    check("the lines that several guests have run are joined", files() == (0x8003, 0), files())
     some = blocks((1, "f", 1), (1, "f", 0), (2, "f", 0), (9, "g", 0), (8, "g", 0))
     got = list(cover.missed(some))
     check("lines without a block that ran are missed", got ==

@@ -980,7 +980,7 @@ int main(void)
 		{ "limit of regions", test_limit },
 		{ "allocations that fail", test_nomem },
 		{ "indices", test_index },
-		{ "what a user may not register", test_user_refused },
+		{ "registrations that a user is refused", test_user_refused },
 		{ "copies in progress are waited for", test_waits },
 		{ "regions for fast registration", test_alloc },
 		{ "mapped pages", test_map },

@@ -73,7 +73,7 @@ def account_checks():
     return [
         ("host and NIC add up to the processor time", close(
             derived["host_ns_per_byte"] + derived["nic_ns_per_byte"], 10 * MS / BYTES)),
-        ("what the host took away changes neither part",
+        ("time that the host took away changes neither part",
          figures.derive(robbed)["host_ns_per_byte"] == derived["host_ns_per_byte"]),
         ("no switch: clean", figures.clean(quiet)),
         ("a switch: not clean", not figures.clean(robbed)),

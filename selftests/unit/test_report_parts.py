@@ -279,7 +279,8 @@ def kept(folder):
          [{"size": 1, "mbps": 2}])
     lot, failures = said(store, ["POINT-BEGIN KEY1", "BENCH-FAILED setup",
                                  'BENCH {"size": 1}', "POINT-END KEY1 1"])
-    same("what failed is not kept", (store.get(lot[1]), failures[lot[1].key]), (None, "setup"))
+    same("a measurement that failed is not kept", (store.get(lot[1]), failures[lot[1].key]),
+         (None, "setup"))
     lot, failures = said(store, ["POINT-BEGIN KEY1", "sdpbench: no server", "BENCH-FAILED one",
                                  "BENCH-FAILED two", "POINT-END KEY1 1"])
     same("the sentence of the program is named", failures[lot[1].key],
@@ -386,7 +387,7 @@ def no_space():
         error = ""
     except points.Trouble as err:
         error = str(err)
-    same("what cannot be written: what to do", "make room or set BUILD" in error, True)
+    same("an error of writing says what to do", "make room or set BUILD" in error, True)
 
 
 def sent():

@@ -540,7 +540,7 @@ static const struct unit_test tests[] = {
 	{ "garbage", test_garbage },
 	{ "limits of the builder", test_build_limits },
 	{ "frames that propose markers", test_auto_frames },
-	{ "who wants markers", test_markers },
+	{ "markers as each end wants them", test_markers },
 	{ "markers and peers of the standard", test_markers_stranger },
 	{ "marker intervals", test_intervals },
 	{ "responder", test_respond },

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# image.sh: what is in the guest (sourced by run.sh).  The initial RAM file
+# image.sh: the contents of the guest (sourced by run.sh).  The initial RAM file
 # system is a concatenation of uncompressed archives: the user land of the
 # host (cached), the kernel's modules and ours, the project's programs and
 # tests.  Uncompressed, because unpacking under emulation is what takes time.

@@ -160,7 +160,7 @@ for f in "${tests[@]#selftests/}"; do
 	! grep -Erqs '^packages_up|^need gonet' "$top/selftests/${f%.sh}"{,.sh} || share=1
 done
 [ -n "$share" ] || TREE_PACKAGES=()
-# Of a shell: what people look for there
+# For a shell: programs that people look for there
 [ -z "$shell" ] || packages+=(linux-perf postgresql mandoc)
 TREE_PACKAGES+=("${packages[@]}")
 [ ${#TREE_PACKAGES[@]} -eq 0 ] || package_tree
