@@ -101,8 +101,7 @@ rests() {
 
 	before=$(stat_of a "$1")
 	packets=$(stat_of a "$2")
-	wait_for 5 beyond "$2" $((packets + 20))
-	[ "$(stat_of a "$1")" = "$before" ]
+	wait_for 5 beyond "$2" $((packets + 20)) && [ "$(stat_of a "$1")" = "$before" ]
 }
 
 # engine FLAG NAME COUNTER OF [OURS]: without it COUNTER of the NIC stands still, while
