@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: count timeout=200
 #
-# Time of the hosts and of the NIC, which benchmarks tell apart: together they
-# are the time that passed. Only where an instruction is a nanosecond.
+# Benchmarks measure the time of the hosts and that of the NIC separately: their sum is the time
+# that passed. The test needs run.sh --count, where an instruction takes a nanosecond.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -15,7 +15,7 @@ need_research
 HERE=$(cd "$(dirname "$0")" && pwd)
 export NET_LINK=hnic
 
-# within WHAT EXPRESSION LOW HIGH: of the row, in per cent
+# within WHAT EXPRESSION LOW HIGH: jq's EXPRESSION for $ROW, in per cent, is in that range
 within() {
 	local got
 
@@ -24,7 +24,7 @@ within() {
 		test "${got:-0}" -ge "$3" -a "${got:-0}" -le "$4"
 }
 
-# account NAME: what is set up
+# account NAME: measure with the present devices, and remove the link
 account() {
 	local low high
 
@@ -33,12 +33,12 @@ account() {
 		return
 	fi
 	ROW=${ROW#BENCH }
-	# some kernels wait while a connection is made; known to 10 ms only
+	# some kernels are idle while a connection is made; idle time is known to 10 ms only
 	low=97 high=103
 	[ "$(jq .idle_ns <<<"$ROW")" -eq 0 ] || low=92 high=107
 	within "$1: all tasks" \
 		"(.engine_threads_ns + .host_tasks_ns + .idle_ns) / .elapsed_ns" $low $high
-	# what is in neither: the NIC's threads as they wake up and go to sleep
+	# neither includes the NIC's threads as they wake up and go to sleep
 	within "$1: hosts and NIC" \
 		"(.host_tasks_ns + .nic_ns + .idle_ns) / .elapsed_ns" $((low - 7)) $high
 	within "$1: the NIC's counters, of its threads" \

@@ -3,9 +3,9 @@
 # vm: timeout=200
 #
 # The engine does not wait to be kicked. On another processor it may fetch a packet,
-# and NAPI free it, before hnic_xmit() has returned: by then the byte queue limits
-# have to know of it, which panic otherwise. Packets are small and come one by one,
-# for the engine to be done with all there are, time and again.
+# and NAPI free it, before hnic_xmit() has returned. The packet has to be counted in the
+# byte queue limits before that; they panic otherwise. Packets are small and come one by
+# one, so that the engine completes all packets again and again.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -14,15 +14,15 @@ need ethtool python3
 NET_LINK=hnic
 COUNT=$(scaled 300000 100000)
 
-# knob FILE VALUE: of the sender's end
+# knob FILE VALUE: set a parameter of the sender's end
 knob() { in_a sh -c "echo '$2' >/sys/class/net/va/hnic/$1"; }
 
 sent() { in_a cat /sys/class/net/va/statistics/tx_packets; }
 
-# none_left: what was handed over is done
+# none_left: all packets that were handed to the device are completed
 none_left() { ! in_a sh -c 'cat /sys/class/net/va/queues/tx-*/byte_queue_limits/inflight' | grep -qvx 0; }
 
-# send_one_by_one: without a queue ahead of the device; one that is full says so
+# send_one_by_one: past the queueing discipline; send() fails with ENOBUFS if the ring is full
 send_one_by_one() {
 	in_a python3 - "$COUNT" <<-'END'
 		import errno, os, socket, sys

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=900 long
 #
-# SDP over hnic in each profile, basic and enhanced, while the link cuts, joins, loses
-# and reorders, goes down and comes up, while engines are switched and components move,
-# and when the NIC goes: the data arrive.
+# SDP over hnic in each profile, basic and enhanced: the data arrive while the link cuts,
+# joins, loses and reorders packets, goes down and comes up, and while engines are switched
+# and components move. The NIC can be deleted under load.
 
 # shellcheck source=selftests/hnic/lib.bash
 . "$(dirname "$0")/lib.bash"
@@ -41,8 +41,8 @@ lossy() {
 	both coalesce 0
 }
 
-# ended DESCRIPTION PID: with success; what start_bg started cannot be waited for in
-# a subshell
+# ended DESCRIPTION PID: wait for a process of start_bg, which ends with success. Not by
+# ktap_check, whose subshell cannot wait for it.
 ended() {
 	local rc
 
@@ -56,8 +56,8 @@ qps() { find /sys/class/infiniband/rd[ab]/hybrid/qp/ -mindepth 1 -maxdepth 1 -ty
 two_qps() { [ "$(qps | wc -l)" = 2 ]; }
 no_qp() { [ -z "$(qps)" ]; }
 
-# slow BYTES: a transfer both ways that takes its time, $CLIENT; with small buffers,
-# for packets that were made earlier to be gone soon. quick DESCRIPTION: to its end
+# slow BYTES: begin a transfer both ways over a slow link; its client is $CLIENT. Buffers are
+# small, so that packets made before a change leave soon. quick DESCRIPTION: complete it
 slow() {
 	both rate "$(scaled 4 1)"
 	port=$((port + 1))
@@ -76,7 +76,7 @@ quick() {
 	wait_for 20 no_qp
 }
 
-# The link goes down in the middle and comes up again
+# down PROFILE NAME: the link goes down in the middle and comes up again
 down() {
 	local counter=tx_engine_crc_filled
 
@@ -95,7 +95,7 @@ down() {
 
 more_hyb() { [ "$(hyb_of "$1")" -gt "$2" ]; }
 
-# rests COUNTER: the NIC does not do that, while packets pass
+# rests COUNTER OF: COUNTER stands still while OF shows that packets pass
 rests() {
 	local before packets
 
@@ -104,8 +104,8 @@ rests() {
 	wait_for 5 beyond "$2" $((packets + 20)) && [ "$(stat_of a "$1")" = "$before" ]
 }
 
-# engine FLAG NAME COUNTER OF [OURS]: without it COUNTER of the NIC stands still, while
-# OF shows that packets pass, and OURS of the driver goes on; with it COUNTER goes on
+# engine FLAG NAME COUNTER OF [OURS]: without the engine COUNTER of the NIC stands still while
+# OF shows that packets pass, and OURS of the provider grows; with the engine COUNTER grows
 engine() {
 	local ours
 
@@ -117,7 +117,7 @@ engine() {
 	ktap_check "$2, $1 on: the engine works again" wait_for 20 beyond "$3" "$(stat_of a "$3")"
 }
 
-# Engines are switched in the middle
+# switching PROFILE NAME: engines are switched in the middle
 switching() {
 	local f
 
@@ -156,7 +156,7 @@ for link in enhanced basic; do
 done
 stack_link enhanced
 
-# CRCs, gaps and markers by the NIC; CRCs and copies by the host: of side a
+# counts: the CRCs, gaps and markers by the NIC of a; the bytes of CRCs and copies by its host
 counts() {
 	in_a ethtool -S va | awk '{ n[$1] = $2 } END { printf "%d %d %d ",
 		n["tx_engine_crc_filled:"], n["tx_engine_contig_fpdus:"],
@@ -164,7 +164,7 @@ counts() {
 	echo "$(hyb_of tx_crc_bytes) $(hyb_of tx_copy_bytes)"
 }
 
-# now_is CRC MARKERS: so were the packets that have left since the call
+# now_is CRC MARKERS: these components made the packets that have left since the call
 now_is() {
 	local packets before
 
@@ -181,7 +181,7 @@ now_is() {
 	[ "$NOW" = "$*" ]
 }
 
-# moves "CRC MARKERS" ATTRIBUTE VALUE: of the queue pairs that are connected
+# moves "CRC MARKERS" ATTRIBUTE VALUE: set it for the connected queue pairs; components follow
 moves() {
 	local qp
 
@@ -204,13 +204,13 @@ moves "nic copy" marker_placement copy
 moves "host copy" profile host
 moves "nic copy" crc nic
 moves "nic sg" marker_placement sg
-# who checksums must see what goes out, hence the host's markers
+# the CRC covers the markers, so a host that computes it inserts the markers, too
 moves "host inplace" crc host
 moves "host inplace" marker_placement contig
 moves "nic contig" crc nic
 moves "nic inplace" profile hybrid
 
-# Those of the device are for new ones
+# The device's settings apply to new connections
 for p in "offload-contig tx_engine_contig_fpdus" "offload-sg tx_engine_dma_marker_ops"; do
 	attr profile "${p% *}"
 	snapshot
@@ -229,7 +229,7 @@ ktap_check "connections work with a full table" transfer 100000
 same "a full table leaves connections to software" tx_engine_crc_filled
 both max_conns 1024
 
-# has_connection: the NIC has one
+# has_connection: the NIC serves a connection
 has_connection() { [ "$(in_a cat /sys/class/net/va/hnic/connections)" -gt 0 ]; }
 
 serve

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Errors in the middle of a long message on the shared link, whose FPDUs a NIC has cut
-# into packets of their own and NAPI has put together: the loop that takes those finds
-# them, with CRCs by the host, and by the NIC.
+# Errors in the middle of a long message on the shared link. A NIC has cut its FPDUs into
+# packets of their own, and NAPI has merged the packets. The loop that takes merged packets
+# finds the errors, with CRCs by the host, and by the NIC.
 
 # shellcheck source=selftests/hnic/lib.bash
 . "$(dirname "$0")/lib.bash"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Which component is where with a NIC that has engines: nic, host or absent, of
-# devices and of queue pairs, through each interface; a reader that waits for changes
+# The place of each component with a NIC that has engines: nic, host or absent, for
+# devices and for queue pairs, through each interface. A reader that waits for changes
 # is notified of switched engines.
 
 # shellcheck source=selftests/hnic/lib.bash
@@ -29,7 +29,7 @@ qps() { find "$ATTR/qp/" -mindepth 1 -maxdepth 1 -type d; }
 one_qp() { [ "$(qps | wc -l)" = 1 ]; }
 no_qp() { [ -z "$(qps)" ]; }
 
-# connect, disconnect: a queue pair, $QP is its directory
+# connect: a queue pair, whose directory is $QP; disconnect: end it
 connect() {
 	start_bg a hyb-target -c -h "$SERVER" -p 7900
 	CLIENT=$BG_PID
@@ -42,7 +42,7 @@ disconnect() {
 }
 
 # heard DESCRIPTION "CRC DEMUX MARKERS" COMMAND...: the command makes the monitor
-# tell that it is so now
+# report these places
 heard() {
 	local before
 
@@ -55,8 +55,8 @@ heard() {
 }
 newer() { tail -n "+$(($1 + 1))" "$EVENTS" | told | grep -qx "$2"; }
 
-# polled a|- COMMAND...: poll() on the attribute, in that namespace, returns, and there
-# is something else
+# polled a|- COMMAND...: poll() on the attribute, in that namespace, returns after the
+# command, and the contents have changed
 polled() {
 	start_bg "$1" python3 -uc '
 import os, select
@@ -82,7 +82,7 @@ EVENTS=/tmp/events
 start_bg b hyb-target -h "$SERVER" -p 7900
 wait_for 20 said listening
 
-# what the NIC has, and how much
+# offers: engines of the NIC, and its limits
 offers() { xargs <"$ATTR/offload"; }
 ENGINES="tx-crc: on rx-crc: on rx-demux: on tx-contig: on tx-sg: on rx-place: on"
 LIMITS="max_frags: 17 max_fpdu: 9600 max_bufs: 256"
@@ -94,7 +94,7 @@ ktap_is "offload shows an engine that is off, and a short table" "$(offers)" \
 engine tx-sg on
 knob a max_conns 1024
 
-# what each profile comes to, for new queue pairs and for one that is connected
+# the places with each profile, for new queue pairs and for one that is connected
 connect
 for p in "host host host host" "assisted nic nic host" "offload-contig nic nic nic" \
 	 "offload-sg nic nic nic" "hybrid $HYBRID"; do
@@ -131,7 +131,7 @@ attr profile hybrid
 ktap_check "poll() returns" polled - engine tx-crc off
 ktap_check "poll() returns in the NIC's namespace" polled a engine tx-crc on
 
-# and of a connection: its table changes, and that is reported as well
+# the same with a connection: a change of its places is reported as well
 connect
 pair "a new queue pair" "$HYBRID"
 heard "no verdicts for a queue pair" "host nic host" engine rx-crc off
@@ -142,7 +142,7 @@ heard "a queue pair's profile" "$HYBRID" put "$QP/profile" host
 pair "a queue pair's profile" "host host host"
 disconnect
 
-# what two ends do not want is absent; before they agree it is the NIC's
+# a CRC that no end wants is absent from a queue pair; the device, whose peers are unknown, has it
 attr crc 0
 attr markers off
 device "no markers" "nic nic absent"

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""For details.sh: single packets from 10.0.0.1 to 10.0.0.2, va to vb
+"""For details.sh: send and receive single packets, from va to vb
 
-details.py frame SRC DST TEXT   one of TCP with TEXT, padded as Ethernet has it
-details.py payload              what TCP packets to vb hold, until one with FIN
-details.py tclass N             a datagram over IPv6 of that class, to port 9
-details.py hash                 does vb tell a hash of a datagram to port 9000?
+details.py frame SRC DST TEXT   send a TCP packet with TEXT, then one with FIN; short ones are
+                                padded to the least length of an Ethernet frame
+details.py payload              print the payload of these packets at vb, when the FIN is there
+details.py tclass N             send a datagram over IPv6 of that class, to port 9
+details.py hash                 print "hash" if a datagram to port 9000 has a hash, else "none"
 """
 import socket
 import struct

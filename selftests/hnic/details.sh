@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # hnic: addresses of a new pair, the padding of short frames, filters by traffic
-# class, the hash switched off, numbers that are too large for a file in sysfs.
+# class, the hash switched off, wrong numbers for a file in sysfs.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -34,7 +34,7 @@ ip link del ha
 
 net_up || ktap_skip_all "no links"
 
-# padded KNOB TEXT: TCP payload that arrives of a short frame with TEXT
+# padded KNOB TEXT: of a padded frame with TEXT, TEXT alone arrives as TCP payload
 padded() {
 	set_knob a "$1" 1000000
 	start_bg b python3 "$TOOL" payload
@@ -60,10 +60,10 @@ before=$(stat_of b rx_engine_dropped_ntuple)
 for class in 0 0x20 0x21 0x40; do
 	in_a python3 "$TOOL" tclass $class
 done
-ktap_check "packets of four classes are sent" in_a ping -c 1 fd00::2
+ktap_check "a packet that no filter matches passes" in_a ping -c 1 fd00::2
 ktap_is "packets of the filtered class are dropped" $(($(stat_of b rx_engine_dropped_ntuple) - before)) 2
 
-# the last place of all, which has a number as the first one and any do
+# RX_CLS_LOC_LAST, a special value like RX_CLS_LOC_FIRST and RX_CLS_LOC_ANY
 ktap_is "a filter at the last place is refused" "$(in_b ethtool -N vb flow-type udp4 \
 	dst-port 9 action -1 loc 4294967293 2>&1)" \
 	"rmgr: Cannot insert RX class rule: Invalid argument"

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Time of DMA and of the NIC's memory: packets wait for as long as the settings and the
-# counters of operations and bytes say, and no transfer takes less; interrupts for
-# received packets whose interrupt is delayed.
+# counters of operations and bytes say, and no transfer takes less. Delayed interrupts: there
+# are fewer of them, on the chosen processor.
 
 # shellcheck source=selftests/hnic/lib.bash
 . "$(dirname "$0")/lib.bash"
@@ -14,10 +14,10 @@ TRACING=/sys/kernel/tracing
 
 stat_of() { "in_$1" ethtool -S "v$1" | awk -v n="$2:" '$1 == n { print $2 }'; }
 
-# of_queues a|b NAME: the sum of a counter of all queues; polls are runs of NAPI
+# of_queues a|b NAME: sum a counter over all queues; "polls" counts runs of NAPI
 of_queues() { "in_$1" ethtool -S "v$1" | awk -v n="^queue_[0-9]+_$2:" '$1 ~ n { s += $2 } END { print s }'; }
 
-# take: the counters that DMA time is made of, before a transfer; took: after it
+# take: keep the counters that DMA time consists of. diff_of a|b NAME: the increase since then
 take() {
 	local end name
 	for end in a b; do
@@ -43,7 +43,7 @@ bytes() {
 	echo $sum
 }
 
-# near DESCRIPTION GOT WANTED: the division of each packet is rounded
+# near DESCRIPTION GOT WANTED: within 2 %, since the time of each packet is rounded
 near() {
 	ktap_diag "$1: $2 ns, $3 by counters"
 	if [ "$2" -gt 0 ] && [ "$2" -le $(($3 + $3 / 50)) ] && [ "$2" -ge $(($3 - $3 / 50)) ]; then
@@ -53,7 +53,7 @@ near() {
 	fi
 }
 
-# ran DESCRIPTION FUNCTION...: here, not in a shell of its own as with ktap_check
+# ran DESCRIPTION FUNCTION...: it succeeds. It runs in this shell, not in a subshell as ktap_check's
 ran() {
 	if "${@:2}" >/run/dma.out 2>&1; then
 		ktap_ok "$1"
@@ -71,8 +71,9 @@ transfer() {
 	NS=$(jq '.rows[0] | .messages * .size * .host_ns_per_byte | floor' /run/bench.json)
 }
 
-# no_less: the DMA of what sdpbench measures is over before it ends. The counters have more:
-# the first messages, the connection's start and end, and what TCP sends again.
+# no_less: the measured time is no less than the DMA of the bytes that sdpbench measures, but for
+# 20 %. The counters include more: the first messages, the connection's start and end, and
+# retransmissions.
 no_less() {
 	local wait
 
@@ -106,7 +107,7 @@ near "the sender's DMA" "$(diff_of a tx_engine_dma_wait_ns)" \
 near "the receiver's DMA" "$(diff_of b rx_engine_dma_wait_ns)" \
 	$((80 * $(bytes b rx dma_bytes)))
 no_less
-# short messages, so that the middle box can join two of them, which are cut elsewhere
+# short messages, so that the middle box can join two of them, and cut the packet elsewhere
 both coalesce 1000000
 both split 300000
 SIZE=400 MESSAGES=$(scaled 2000 500) ran "100 Mbit/s of DMA, packets that are joined and cut" transfer
@@ -150,8 +151,8 @@ both mem_rate 0
 USECS=10000
 start_bg b sdpbench -s -t tcp -p 7472
 wait_port b 7472
-# many: the runs of NAPI are left in POLLS, the packets in PACKETS, and in MS how long that
-# many take at the speed that is measured
+# many: leaves the runs of NAPI in POLLS, the packets in PACKETS, and in MS the milliseconds that
+# this number of packets takes at the measured speed
 many() {
 	local was packets
 	was=$(of_queues b polls) packets=$(of_queues b rx_packets)
@@ -172,7 +173,7 @@ most=$((2 * (PACKETS / 64 + 2 * MS * 1000 / USECS)))
 ktap_diag "$each runs of NAPI, $POLLS with usecs $USECS and frames 64: $PACKETS packets, $MS ms"
 ktap_check "at most $most runs of NAPI for $PACKETS packets" test "$POLLS" -le "$most"
 
-# cpus_of_polls COMMAND...: where NAPI of vb ran meanwhile
+# cpus_of_polls COMMAND...: the processors where NAPI of vb ran meanwhile
 cpus_of_polls() {
 	echo >$TRACING/trace
 	echo 1 >$TRACING/events/napi/napi_poll/enable

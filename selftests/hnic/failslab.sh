@@ -3,9 +3,8 @@
 # vm: debug long timeout=600
 #
 # Allocations that cannot wait fail over a NIC that finishes FPDUs, in each profile that
-# has one: records, packets of the NIC, copies that software finishes. The data is
-# right, and nothing is left. Needs fault injection, which the debug
-# kernel has.
+# uses it: records, packets of the NIC, copies that software finishes. The data is right, and
+# nothing is left. Needs fault injection, which the debug kernel has.
 
 # shellcheck source=selftests/hnic/lib.bash
 . "$(dirname "$0")/lib.bash"
@@ -63,8 +62,8 @@ stop_bg "$held"
 stop_bg "$echo"
 ktap_check "FPDUs that could not be recorded were left to software" more_hyb nic_no_record 0
 
-# Half of what the NIC sends is lost. It is sent again by software, which has no memory
-# for most of it, for a while.
+# Half of the packets that the NIC sends are lost. They are sent again while its CRC engine is
+# off, so software finishes them, which has no memory for most of them for a while.
 connected() { [ -n "$(ls /sys/class/infiniband/rda/hybrid/qp 2>/dev/null)" ]; }
 attr profile hybrid
 stack_link enhanced

@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0
 """For foreign.sh and offload.sh: a connection from 10.0.0.1 to 10.0.0.2, and packets like its own
 
-foreign.py serve                           at port 5299; says how much came
+foreign.py serve                           at port 5299; prints the bytes received so far
 foreign.py connect                         sends 40000 bytes for each line read
-foreign.py send DEV SRC DST PORT SEQ TEXT  a packet from PORT, TEXT 100 times
-foreign.py watch PORT                      on vb: what such packets hold, and all
-                                           that the connection acknowledges
-foreign.py final DEV                       how packets with payload come: "final", or
-                                           "open" if a CRC is missing at their end
+foreign.py send DEV SRC DST PORT SEQ TEXT  sends a packet from PORT with TEXT 100 times
+foreign.py watch PORT                      on vb: prints the payload of such packets, and the
+                                           acknowledgments of the connection from PORT
+foreign.py final DEV                       for each packet with payload that comes: prints
+                                           "final", or "open" if it ends with four zero
+                                           bytes, that is, its CRC is missing
 """
 import socket
 import struct

@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=200
 #
-# hnic: packets with the addresses and ports of an iWARP connection that are of a
-# VLAN or a macvlan in another namespace, or of another socket of this one, are sent
-# as they are, wherever in the stream they say to be. Those that come in a VLAN do not
-# count as the connection's.
+# hnic: packets with the addresses and ports of an iWARP connection may come from a VLAN or a
+# macvlan in another namespace, or from another socket of this one. They are sent unchanged,
+# whatever their sequence number. Those received in a VLAN do not count as the connection's.
 
 # shellcheck source=selftests/hnic/lib.bash
 . "$(dirname "$0")/lib.bash"
@@ -15,7 +14,7 @@ PEER=$(dirname "$0")/foreign.py
 
 mac() { in-ns "$1" cat "/sys/class/net/$2/address"; }
 
-# idle: all is acknowledged; una: up to here
+# idle: all is acknowledged; una: the last acknowledged position
 idle() { ! in_a ss -Htin "dport = :5299" | grep -q unacked; }
 una() { awk '$1 == "ack" { n = $2 } END { print n }' "$WATCH"; }
 
@@ -27,14 +26,14 @@ as_sent() {
 		"$PORT" "$4" "$5" || ktap_diag "not sent"
 	wait_for 5 came $SENT
 	ktap_is "$1" "$(grep ^text "$WATCH" | sed -n ${SENT}p)" "text $5"
-	# one that is lost is no excuse for the next
+	# a lost packet must not shift the lines of the next checks
 	SENT=$(grep -c ^text "$WATCH")
 }
 came() { [ "$(grep -c ^text "$WATCH")" -ge "$1" ]; }
 
 more() { [ "$(awk '$1 == "has" { n = $2 } END { print n }' "$SERVER_LOG")" -gt 80000 ]; }
 
-# of_all WHEN SEQ: from each place
+# of_all WHEN SEQ: as_sent from each kind of source
 of_all() {
 	as_sent "$1: of a VLAN" c va.5 "$2" V
 	if [ -n "$MACVLAN" ]; then
@@ -70,11 +69,11 @@ WATCH=$BG_LOG
 wait_for 20 said watching
 for total in 40000 80000; do
 	echo >&7
-	ktap_check "a connection is made" wait_for 30 said "has $total" "$SERVER_LOG"
+	ktap_check "$total bytes arrive" wait_for 30 said "has $total" "$SERVER_LOG"
 	wait_for 20 idle
 done
 
-# Nor is what comes in a VLAN the connection's, at the other end
+# The NIC at the other end does not take packets that come in a VLAN for the connection's
 looked_at() { stat_of b rx_engine_no_verdict; }
 UNA=$(una)
 before=$(looked_at)
@@ -89,7 +88,7 @@ of_all "long acknowledged" $((UNA - 60000))
 of_all "acknowledged" $((UNA - 1000))
 same "acknowledged packets: none is stale" tx_engine_crc_stale
 
-# ACKs are lost: what is sent now the provider still knows
+# ACKs are lost, so the provider keeps its records of the data that is sent now
 UNA=$(una)
 knob b loss 1000000
 echo >&7

@@ -15,8 +15,8 @@ net_up || ktap_skip_all "no link"
 dropped() { in_a ethtool -S va | awk '$1 == "tx_engine_too_long:" { print $2 }'; }
 more_dropped() { [ "$(dropped)" -gt "$BEFORE" ]; }
 
-# sink ADDRESS, source ADDRESS: 2 MB over TCP; the source begins with the first
-# file of its argument and sends small packets until then
+# sink ADDRESS: receive 2 MB over TCP. source_to ADDRESS: connect to it, and send them when
+# /tmp/go exists
 sink() {
 	cat >/tmp/sink.py <<-'END'
 		import socket, sys
@@ -50,8 +50,8 @@ source_to() {
 	wait_for 20 test -e /tmp/connected
 }
 
-# changed DESCRIPTION ADDRESS OFFSET VALUE: a byte of the headers, from the IP
-# header on
+# changed DESCRIPTION ADDRESS OFFSET VALUE: tc(8) sets a byte of the headers, counted from the
+# beginning of the IP header
 changed() {
 	BEFORE=$(dropped)
 	sink "$2"

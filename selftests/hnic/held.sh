@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# hnic: packets that wait. Those ahead of the device go on when the number of
-# queues has changed, without further ones to push them; those on the wire are
-# bounded in bytes, and charged to the maker of the link.
+# hnic: packets that wait. Those ahead of the device leave after the number of queues has
+# changed, although no further packets follow. Those on the wire are limited in bytes, and
+# charged to the control group that made the link.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -26,7 +26,7 @@ pair() {
 	ip neigh add 10.9.0.2 dev ha nud permanent lladdr "$(cat /sys/class/net/hb/address)"
 }
 
-# datagrams N SIZE: all of them, without waiting for room
+# datagrams N SIZE: send all of them, without waiting for room
 datagrams() {
 	python3 - "$@" <<-'END'
 		import socket, sys
@@ -63,7 +63,7 @@ else
 fi
 charged() { cat $GROUP/memory.current; }
 
-# 2 s on the way, and twice as many bytes as may be
+# packets take 2 s on the way, and are twice as many bytes as the wire may hold
 pair mtu 9600 txqueuelen 4000
 limit=$((8 << 20))
 knob delay 1000000

@@ -44,7 +44,7 @@ def serve(port):
 
 
 def awake(seconds):
-    """Each processor has something to do: timers that wait for that run"""
+    """Wake each processor again and again: deferrable timers do not run while one is idle"""
     cpus = sorted(os.sched_getaffinity(0))
     end = time.monotonic() + seconds
     while time.monotonic() < end:

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=200
 #
-# Memory of an idle connection is freed, but not what the FPDUs that wait need. A NIC that
+# Memory of an idle connection is freed, except the memory that waiting FPDUs need. A NIC that
 # computes CRCs needs records of FPDUs. Blocks of them are full, TCP cannot send, and the
-# answer to a probe waits, which has the first record of the next block.
+# answer to a probe waits. On one of the connections its record is the first of the next block.
 
 # shellcheck source=selftests/hnic/lib.bash
 . "$(dirname "$0")/lib.bash"
@@ -13,7 +13,7 @@ PROG=$(dirname "$0")/idle.py
 PORT=5390
 CONNECTIONS=16
 
-# program a|b WHAT: in the background, reads lines from /run/idle.WHAT
+# program a|b WHAT: start idle.py WHAT, which reads lines from /run/idle.WHAT
 program() {
 	rm -f "/run/idle.$2"
 	mkfifo "/run/idle.$2"
@@ -36,7 +36,7 @@ ends() {
 	stop_bg "$SERVER"
 }
 
-# memory: of the largest queue pair
+# memory: bytes of the queue pair that has most
 memory() { rdma -jdd resource show qp | jq '[.[] | .drv_memory // 0] | max'; }
 light() { [ "$(memory)" -lt $((HOST + 4096)) ]; }
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# hnic is removed: while its files in sysfs are written, and while packets of
-# connections that were closed long ago wait in its queueing discipline.
+# An hnic device is removed while its files in sysfs are written, and while packets of a
+# connection that is already closed wait in its queueing discipline.
 
 # shellcheck source=selftests/hnic/lib.bash
 . "$(dirname "$0")/lib.bash"
@@ -65,7 +65,7 @@ s.close()
 " </run/more'
 exec 7>/run/more
 echo >&7
-ktap_check "a connection is made" wait_for 30 said "has 40000" "$SERVER_LOG"
+ktap_check "data arrives over a connection" wait_for 30 said "has 40000" "$SERVER_LOG"
 wait_for 20 idle
 ktap_is "the NIC serves the connection" "$(conns)" 1
 in_a tc qdisc add dev va root tbf rate 8bit burst 2000 limit 1000000 ||

@@ -1,43 +1,43 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Of the tests of SDP over hnic: devices, transfers, settings, counters.
+# Library of the tests of SDP over hnic: devices, transfers, settings, counters.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib/lib.sh"
 
 need sdp-run xfer ethtool rdma
 export NET_LINK=hnic
-# shellcheck disable=SC2034 # for those who source this
+# shellcheck disable=SC2034 # for files that source this
 PROFILES="host assisted offload-contig offload-sg hybrid"
 SERVER=10.0.0.2
 port=5300
 modprobe -q sdp
 
-# start: the links, with iwarp_hybrid on both ends and markers
+# start: set up the link, with a hybrid device that wants markers at both ends
 start() {
 	if ! net_up || ! dev_up hybrid hybrid || ! attr markers on; then
 		ktap_skip_all "no devices"
 	fi
 }
 
-# knob a|b FILE VALUE, both FILE VALUE: settings of the link
+# knob a|b FILE VALUE, both FILE VALUE: set a parameter of the link at one end, at both ends
 knob() { "in_$1" sh -c "echo '$3' >/sys/class/net/v$1/hnic/$2"; }
 both() { knob a "$1" "$2" && knob b "$1" "$2"; }
 
-# attr FILE VALUE: settings of the RDMA devices
+# attr FILE VALUE: set an attribute of both RDMA devices
 attr() {
 	echo "$2" >"/sys/class/infiniband/rda/hybrid/$1" &&
 		echo "$2" >"/sys/class/infiniband/rdb/hybrid/$1"
 }
 
-# flag NAME on|off: an engine of both
+# flag NAME on|off: switch an engine of both NICs
 flag() {
 	in_a ethtool --set-priv-flags va "$1" "$2" &&
 		in_b ethtool --set-priv-flags vb "$1" "$2"
 }
 
-# serve: in the background, on another port than before
+# serve: start xfer as a server in b, on another port than before
 serve() {
 	port=$((port + 1))
 	start_bg b sdp-run xfer -s -h "$SERVER" -p "$port"
@@ -57,15 +57,15 @@ transfer() {
 	return $rc
 }
 
-# snapshot; grew|same DESCRIPTION COUNTER: since then, on side a
+# snapshot: keep the counters of the NIC of a. grew|same DESCRIPTION COUNTER: compare one with it
 stat_of() { "in_$1" ethtool -S "v$1" | awk -v n="$2:" '$1 == n { print $2 }'; }
 was() { awk -v n="$1:" '$1 == n { print $2 }' /tmp/before; }
 snapshot() { in_a ethtool -S va >/tmp/before; }
 grew() { ktap_check "$1" test "$(stat_of a "$2")" -gt "$(was "$2")"; }
 same() { ktap_is "$1" "$(stat_of a "$2")" "$(was "$2")"; }
 
-# hyb_mark; hyb_most DESCRIPTION COUNTER PERCENT: since then, device a has checked
-# so much of what it received in the way that rx_crc_bytes or rx_nic_bytes counts
+# hyb_mark; hyb_most DESCRIPTION COUNTER PERCENT: of the bytes whose CRC was checked at device a
+# since hyb_mark, at least PERCENT are in COUNTER: rx_crc_bytes (software), rx_nic_bytes (the NIC)
 hyb_of() { cat "/sys/class/infiniband/rda/ports/1/hw_counters/$1"; }
 hyb_mark() { HYB_CRC=$(hyb_of rx_crc_bytes) HYB_NIC=$(hyb_of rx_nic_bytes); }
 hyb_most() {

@@ -46,7 +46,7 @@ ktap_is "the values are as requested" "$(cat /sys/class/net/h[ab]/{ifindex,mtu} 
 	"201 202 9000 9000 "
 ktap_check_fails "an MTU that is too large" ip link set ha mtu 9601
 
-# not_made ERROR OPTION...: no pair, for this reason
+# not_made ERROR OPTION...: ip(8) makes no pair, and its message has ERROR
 not_made() {
 	local error=$1 out
 	shift
@@ -92,7 +92,8 @@ refused loss 1000001
 refused rate -1
 refused tx_cpu 4096
 
-# tells KNOB VALUE SENTENCE: the kernel's log has it when that value is refused; not each time
+# tells KNOB VALUE SENTENCE: the value is refused, and the kernel's log has the sentence. Such
+# messages are rate-limited, so several attempts may be needed.
 tells() {
 	local before
 
@@ -116,11 +117,11 @@ wait_for 20 said there
 given() { nsenter -t "$BG_PID" -U --preserve-credentials -m -n sh -c "$1"; }
 ip link add hx type hnic peer name hy
 ip link set hx netns "$BG_PID"
-ktap_is "the owner of a user namespace writes no log" "$(given \
+ktap_is "a refused value of a user namespace is not logged" "$(given \
 	'echo x >/sys/class/net/hx/hnic/rate' 2>&1) $(dmesg | grep -c "hx: rate takes")" \
 	"sh: line 1: echo: write error: Invalid argument 0"
 # shellcheck disable=SC2016 # for the other shell
-ktap_is "nor chooses CPUs of the kernel's threads" "$(given \
+ktap_is "a user namespace does not choose CPUs of the kernel's threads" "$(given \
 	'for f in tx_cpu rx_cpu queue_cpus; do echo 0 >/sys/class/net/hx/hnic/$f; done' 2>&1 |
 	grep -c "not permitted")" 3
 ip link del hy
@@ -132,7 +133,7 @@ ip link del ha
 
 # ---------------------------------------------------------- end under load
 
-# load_on [OPTION...]: of iperf3
+# load_on [OPTION...]: make a pair, and start iperf3 over it with these options
 load_on() {
 	pair && ip netns add a && ip netns add b && ip link set ha netns a &&
 		ip link set hb netns b || return
@@ -157,7 +158,7 @@ load_off() {
 	NET_MODE=
 }
 
-# channels N SECONDS: killed then
+# channels N SECONDS: set the number of channels; ethtool is killed after SECONDS
 channels() { timeout -s KILL "$2" in-ns a ethtool -L ha combined "$1"; } 2>/dev/null
 reaches() { in_a ping -c 1 -W 1 10.0.0.2; }
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# sdpbench --nic: the time of the engines counts once, and a test from which nothing
-# is left is none.
+# sdpbench --nic: the time of the engines counts once. A test is refused if no time is left when
+# that of the NICs is subtracted.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -17,7 +17,7 @@ rates() {
 	in_b sh -c "echo $1 >/sys/class/net/vb/hnic/rate"
 }
 
-# bench OPTION...: a test of bandwidth, with a first run that does not count
+# bench OPTION...: a test of bandwidth: five repetitions, after one that does not count
 bench() {
 	in_a timeout 120 sdpbench -t tcp -T bw -S 64K -n 200 -r 5 -j "$@" 10.0.0.2
 }

@@ -35,7 +35,8 @@ profile() {
 	esac
 }
 
-# damaged: transfers, until one ends when data have arrived; the first damage may hit the start-up
+# damaged: repeat transfers until one fails after data have arrived, since the first damage may
+# hit the start-up. Status 1 then; 0 if one succeeds, or if no data have arrived in 20 of them.
 damaged() {
 	local out
 
@@ -52,7 +53,7 @@ for p in $PROFILES; do
 	profile "$p" "$bytes"
 done
 
-# Each by itself
+# Steering and CRCs, each without the other
 attr profile hybrid
 attr demux host
 snapshot
@@ -83,7 +84,7 @@ done
 attr crc 1
 attr profile hybrid
 
-# Damage that only the CRC sees: the connection ends, wrong data never arrive
+# Damage that only the CRC detects: the connection ends, wrong data never arrive
 both fault_corrupt 20000
 ktap_check_fails "damage ends the connection" damaged
 said=$KTAP_OUT
@@ -92,18 +93,18 @@ ktap_is "no data is wrong at either end" \
 	"$(grep -E 'differ|server: request|did not get' <<<"$said")" ""
 both fault_corrupt 0
 
-# A NIC that says the opposite now and then, or always
+# A NIC whose verdict is the opposite now and then, or always
 attr verify 1
 both fault_verdict 50000
 ktap_check "wrong verdicts are found when the host verifies" transfer "$bytes"
 both fault_verdict 1000000
 hyb_mark
 ktap_check "connections work when all verdicts are wrong and the host verifies" transfer "$bytes"
-hyb_most "it has checked most itself" rx_crc_bytes 50
+hyb_most "the host has checked most itself" rx_crc_bytes 50
 both fault_verdict 0
 attr verify 0
 
-# No verdict on anything good: software does it, in any case
+# Good packets never get a good verdict: software checks them, without "verify" as well
 both fault_verdict 1000000
 hyb_mark
 ktap_check "good packets without a verdict are accepted" transfer "$bytes"
@@ -111,13 +112,13 @@ hyb_most "software has checked most" rx_crc_bytes 50
 both fault_verdict 0
 hyb_mark
 ktap_check "the next connection works" transfer "$bytes"
-hyb_most "is the NIC's again" rx_nic_bytes 50
+hyb_most "the NIC checks most again" rx_nic_bytes 50
 
-# It loses track, now and then and at every packet
+# The NIC loses its position in the stream, now and then, and at every packet
 both fault_resync 100000
 snapshot
 ktap_check "the NIC loses synchronisation" transfer "$bytes"
-grew "is counted" rx_engine_resync_lost
+grew "lost synchronisation is counted" rx_engine_resync_lost
 ktap_check "the NIC finds synchronisation again" test $(($(stat_of a rx_engine_resync_host) +
 	$(stat_of a rx_engine_resync_self))) -gt \
 	$(($(was rx_engine_resync_host) + $(was rx_engine_resync_self)))
@@ -129,8 +130,8 @@ hyb_most "software has checked all" rx_crc_bytes 95
 same "the NIC gives no verdict" rx_engine_verdicts
 both fault_resync 0
 
-# Packets on the way to the NIC: copies that a queueing discipline makes, which the
-# NIC must not see, and late ones, of what has been acknowledged meanwhile
+# queued PROFILE: packets on the way to the NIC. A queueing discipline makes copies, which the
+# NIC must not finish, and delays packets, whose data may be acknowledged meanwhile.
 queued() {
 	attr profile "$1"
 	snapshot
@@ -143,10 +144,10 @@ queued() {
 	in_b tc qdisc del dev vb root
 }
 
-# filled NUMBER: the NIC of the server has filled in so many CRCs
+# filled NUMBER: the NIC of the server has filled in at least NUMBER CRCs
 filled() { [ "$(stat_of b tx_engine_crc_filled)" -ge "$1" ]; }
 
-# none_open DESCRIPTION: of the packets that foreign.py has seen
+# none_open DESCRIPTION: no packet that foreign.py has seen lacks its CRC
 none_open() {
 	ktap_is "$1 ($(grep -c final "$BG_LOG") are final)" "$(grep -c open "$BG_LOG")" 0
 }
@@ -219,8 +220,8 @@ filtered_in
 copied_away
 tagged
 
-# A second each way, all of a sudden, is longer than TCP waits for an acknowledgment once
-# the packet has left: a retransmission is not yet with the NIC when that comes
+# The path becomes a second longer each way. TCP waits less than that for an acknowledgment,
+# and retransmits. The acknowledgment comes before the retransmission has reached the NIC.
 sudden() {
 	local pid rc
 

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: long timeout=600
 #
-# Placement by the NIC: payload of Writes and Read Responses is where it belongs
-# before the host looks, which copies nothing; whatever the link, the peer, a
-# forger or an administrator do, every byte is right, and what a program has
-# written since stays.
+# Placement by the NIC: payload of Writes and Read Responses is in its place before the host
+# sees the packet, so the host copies nothing. With any faults of the link, of the peer or of a
+# forger, and with any change of settings, every byte is right, and later data that a program
+# has written there is not overwritten.
 
 # shellcheck source=selftests/hnic/lib.bash
 . "$(dirname "$0")/lib.bash"
@@ -23,7 +23,7 @@ RAW=10.0.0.9	# an address that no kernel has
 hyb() { cat "/sys/class/infiniband/rd$1/ports/1/hw_counters/$2"; }
 nic() { stat_of "$1" "rx_engine_$2"; }
 
-# mark a|b, then placed and copied: bytes since then, at that end
+# mark a|b: remember the counters of that end; placed, copied: bytes since then
 mark() {
 	AT=$1 PLACED=$(hyb "$1" rx_nic_placed) COPIED_WAS=$(hyb "$1" rx_copy_bytes)
 	ENGINE=$(nic "$1" placed_bytes)
@@ -31,8 +31,8 @@ mark() {
 placed() { echo $(($(hyb "$AT" rx_nic_placed) - PLACED)); }
 copied() { echo $(($(hyb "$AT" rx_copy_bytes) - COPIED_WAS)); }
 
-# most DESCRIPTION BYTES: so many came, and the NIC has placed them, but for FPDUs
-# that do not come whole in one packet, which are the host's.
+# most DESCRIPTION BYTES: of that many bytes received the NIC has placed 90 % or more. The host
+# places FPDUs that do not come whole in one packet.
 most() {
 	local p c e
 
@@ -42,7 +42,7 @@ most() {
 	ktap_check "$1: the engine says so ($e)" test "$e" -ge "$p"
 }
 
-# some DESCRIPTION: it goes on, but not for all
+# some DESCRIPTION: the NIC places at least some; none DESCRIPTION: it places nothing
 some() { ktap_check "$1: placed by the NIC ($(placed), $(copied) copied)" test "$(placed)" -gt 0; }
 none() { ktap_is "$1: the NIC places nothing" "$(placed)" 0; }
 
@@ -61,9 +61,9 @@ zero_copy() {
 	set_both net.sdp.zcopy_pipelined=0
 }
 
-# referred PLACEMENT LEAST MOST: nothing is copied of what is written, and so much in a
-# hundred of all bytes when they are received. Data that readers do not wait for in
-# time is read, and that is copied to be sent.
+# referred PLACEMENT LEAST MOST: payload of RDMA Writes is not copied to be sent; LEAST to MOST
+# per cent of all bytes are copied when they are received. Data for which no reader waits in
+# time is transferred by RDMA Reads, and is copied to be sent.
 referred() {
 	local bytes=16777216 size=1048576 sent refs read
 
@@ -72,7 +72,7 @@ referred() {
 	sent=$(hyb a tx_copy_bytes) refs=$(hyb a tx_ref_bytes)
 	large "Writes by reference, placed by the $1" $bytes
 	sent=$(($(hyb a tx_copy_bytes) - sent)) refs=$(($(hyb a tx_ref_bytes) - refs))
-	# shellcheck disable=SC2154 # it is among what risen tells
+	# shellcheck disable=SC2154 # risen sets it
 	read=$(eval "$(risen)"; echo $((bytes - a_tx_zcopy_writes * size)))
 	ktap_check "$1: $refs bytes are sent without a copy" test "$refs" -ge $size
 	ktap_check "$1: $sent are copied, of $read that are read" \
@@ -147,7 +147,7 @@ toggled() {
 	look
 }
 
-# link DESCRIPTION KNOB VALUE...: and back to what they are at first
+# link DESCRIPTION KNOB VALUE...: transfers with these settings; the defaults are restored
 link() {
 	local what=$1 knobs=("${@:2}") i off
 
@@ -175,11 +175,11 @@ links() {
 	link "joined" coalesce 100000
 	link "all of it" loss 2000 reorder 5000 split 50000 coalesce 50000
 	link "synchronisation lost" fault_resync 50000
-	# damage that only the CRC sees: the connection ends
+	# damage that only the CRC detects: the connection ends
 	both fault_corrupt 50000
 	ktap_check_fails "damage ends the connection" in_a timeout 60 sdp-zcopy \
 		-n 16777216 -w 1048576 -R 1048576 $SERVER "$PORT"
-	# that the connection ends is "wrong: it ends" if a send notices first
+	# a send that notices the end first makes sdp-zcopy print "wrong: it ends"
 	ktap_is "no data is wrong" \
 		"$(grep -Ei 'wrong|differ' <<<"$KTAP_OUT" | grep -v 'wrong: it ends')" ""
 	both fault_corrupt 0
@@ -198,7 +198,7 @@ programs() {
 
 mac_of() { ip -n "$1" -br link show dev "$2" | awk '{ print $3 }'; }
 
-# rules DESCRIPTION: a peer that decides about every packet
+# rules DESCRIPTION: hyb-ooo as the peer, which makes every packet itself
 rules() {
 	ip -n b neigh replace $RAW lladdr "$(mac_of a va)" dev vb nud permanent
 	start_bg b hyb-target -h $SERVER -p 7900

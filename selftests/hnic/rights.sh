@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The verbs of programs over a NIC that places payload: what a queue pair or a region does
-# not grant any more is not written to, though the NIC has written there before.
+# The verbs of programs over a NIC that places payload: the NIC does not write to memory for
+# which a queue pair or a region has withdrawn the right, although it has written there before.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -23,7 +23,7 @@ ktap_is "the program ran" $? 0
 ktap_include "$OUT/uverbs.tap"
 ktap_check "the NIC has placed payload" counters_grew rdb rx_nic_placed
 
-# The NIC leaves, which is held up before it has forgotten the buffers.
+# The removal of the NIC is held up before the NIC has given up the buffers.
 ends() { ! kill -0 "$PROGRAM" 2>/dev/null; }
 start_bg - ulp-uverbs -w "$OUT/go"
 PROGRAM=$BG_PID TAP=$BG_LOG
@@ -38,6 +38,6 @@ if hold hyb_off_place_end ip asleep=1 ms=60000; then
 	ktap_include "$TAP"
 	wait
 else
-	ktap_skip "the NIC's driver can be removed" "no probes"
+	ktap_skip "the NIC leaves while programs have buffers" "no probes"
 fi
 ktap_done

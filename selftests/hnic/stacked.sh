@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=300
 #
-# The route of a connection changes to a device on top of the NIC that finishes its
-# packets, and back again, in the middle of a transfer: they are finished once.
+# The route of a connection changes to a device on top of the NIC that finishes its packets,
+# and back again, in the middle of a transfer: each packet is finished exactly once.
 
 # shellcheck source=selftests/hnic/lib.bash
 . "$(dirname "$0")/lib.bash"
@@ -28,7 +28,7 @@ for p in $PROFILES; do
 	attr profile "$p"
 	both rate "$(scaled 100 20)"
 	serve
-	# data that is left when the route changes, however long that takes
+	# stop the server, so that data is left when the route changes, however long that takes
 	children "$SERVER_PID"
 	kill -STOP "$SERVER_PID" "${CHILDREN[@]}"
 	BEGIN=$(by_nic)
@@ -49,7 +49,7 @@ for p in $PROFILES; do
 	wait "$CLIENT"
 	ktap_is "$p: all data arrives" $? 0
 	stop_bg "$SERVER_PID"
-	[ "$p" = host ] || ktap_check "$p: some of them finished by software" \
+	[ "$p" = host ] || ktap_check "$p: software has finished some packets" \
 		test "$(sw_packets)" -gt "$before"
 done
 ktap_check "packets went through the other device" test "$(sent)" -gt 100

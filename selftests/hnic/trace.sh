@@ -30,7 +30,7 @@ tracing() {
 # port COUNTER: of both devices
 port() { cat /sys/class/infiniband/rd[ab]/ports/1/hw_counters/"$1" | awk '{ n += $1 } END { print n }'; }
 
-# traced EVENT: FPDUs of all its lines
+# traced EVENT: the number of FPDUs in all lines of that event
 traced() {
 	awk -v event="$1:" '{
 		for (i = 1; i < NF && $i != event; i++)
@@ -41,7 +41,7 @@ traced() {
 	} END { print n + 0 }' "$SEEN"
 }
 
-# shows DESCRIPTION REGEX: of a line
+# shows DESCRIPTION REGEX: a line of the trace matches
 shows() { ktap_check "$1" grep -Eq "$2" "$SEEN"; }
 
 # pings DESCRIPTION: RDMA Writes and Reads
@@ -52,8 +52,8 @@ pings() {
 	wait "$BG_PID"
 }
 
-# damaged: transfers fail; the first damage may hit the start-up, without a Terminate.
-# One direction is damaged only, so that the Terminate arrives.
+# damaged: a transfer fails, and a Terminate arrives, in one of six attempts: the first damage may
+# hit the start-up, which has no Terminate. Only one direction is damaged, so that it arrives.
 damaged() {
 	local _
 
@@ -97,7 +97,7 @@ cp $TRACING/trace "$SEEN"
 for system in $SYSTEMS; do
 	for event in "$TRACING/events/$system"/*/; do
 		event=$(basename "$event")
-		ktap_check "the tracepoint $system:$event exists" grep -q " $event: " "$SEEN"
+		ktap_check "the event $system:$event occurs" grep -q " $event: " "$SEEN"
 	done
 done
 shows "state of a queue pair" "hyb_qp_state: dev=rda qp=[0-9]+ (IDLE|RTR) -> RTS"

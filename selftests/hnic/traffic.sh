@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=300
 #
-# hnic: data arrives, byte by byte, over links of all kinds; packets
-# are real ones, and the counters say what happened.
+# hnic: data arrives unchanged over links of all kinds, in packets as on a real wire, and the
+# counters count what happened.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -21,8 +21,8 @@ knob() { "in_$1" sh -c "echo '$3' >/sys/class/net/v$1/hnic/$2"; }
 both() { knob a "$1" "$2" && knob b "$1" "$2"; }
 stat_of() { "in_$1" ethtool -S "v$1" | awk -v n="$2:" '$1 == n { print $2 }'; }
 
-# transfer ADDRESS [4|6 [OPTIONS]]: the file from a to b, and its checksum; options
-# of socat for the sender
+# transfer ADDRESS [4|6 [OPTIONS]]: the file from a to b, compared by its checksum. OPTIONS are
+# those of socat for the sender.
 transfer() {
 	port=$((port + 1))
 	start_bg b socat -u "TCP-LISTEN:$port,pf=ip${2:-4}" OPEN:/tmp/got,creat,trunc
@@ -32,7 +32,7 @@ transfer() {
 	[ "$(sha256sum </tmp/got)" = "$want" ]
 }
 
-# transfer_with DESCRIPTION COUNTER KNOB VALUE...
+# transfer_with DESCRIPTION COUNTER KNOB VALUE...: with these settings, which then are reset
 transfer_with() {
 	local desc=$1 counter=$2 before
 	shift 2
@@ -68,7 +68,7 @@ transfer 10.0.0.2
 packets=$(($(stat_of b rx_engine_packets) - before))
 bytes=$(($(stat_of b rx_engine_bytes) - bytes))
 stop_bg "$BG_PID"
-ktap_check "no packet exceeds the MTU" test $((bytes / packets)) -le 1514
+ktap_check "the mean packet does not exceed the MTU" test $((bytes / packets)) -le 1514
 ktap_check "GRO merges received packets" test "$(tcpdump -r /tmp/cap 2>/dev/null | grep -c 'length [1-9]')" -lt $((packets / 2))
 
 # The engine does not cut packets that it does not understand
@@ -121,7 +121,7 @@ took=$(((${EPOCHREALTIME/[.,]/} - began) / 1000))
 ktap_check "a transfer at 4 Mbit/s takes its time: $took ms" test "$took" -ge $(($(stat -c %s $data) / 500))
 both rate 0
 
-# cpus_of THREAD: where it may run, and all others whose names begin so
+# cpus_of THREAD: the CPUs where threads whose names begin with THREAD may run
 cpus_of() {
 	local pid
 
