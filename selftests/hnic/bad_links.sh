@@ -101,7 +101,8 @@ rests() {
 
 	before=$(stat_of a "$1")
 	packets=$(stat_of a "$2")
-	wait_for 5 beyond "$2" $((packets + 20)) && [ "$(stat_of a "$1")" = "$before" ]
+	wait_for 5 beyond "$2" $((packets + 20)) || return
+	[ "$(stat_of a "$1")" = "$before" ]
 }
 
 # engine FLAG NAME COUNTER OF [OURS]: without the engine COUNTER of the NIC stands still while

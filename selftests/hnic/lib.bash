@@ -62,7 +62,12 @@ stat_of() { "in_$1" ethtool -S "v$1" | awk -v n="$2:" '$1 == n { print $2 }'; }
 was() { awk -v n="$1:" '$1 == n { print $2 }' /tmp/before; }
 snapshot() { in_a ethtool -S va >/tmp/before; }
 grew() { ktap_check "$1" test "$(stat_of a "$2")" -gt "$(was "$2")"; }
-same() { ktap_is "$1" "$(stat_of a "$2")" "$(was "$2")"; }
+same() {
+	local before
+
+	before=$(was "$2")
+	ktap_is "$1" "$(stat_of a "$2")" "${before:-no counter $2}"
+}
 
 # hyb_mark; hyb_most DESCRIPTION COUNTER PERCENT: of the bytes whose CRC was checked at device a
 # since hyb_mark, at least PERCENT are in COUNTER: rx_crc_bytes (software), rx_nic_bytes (the NIC)
