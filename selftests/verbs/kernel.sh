@@ -2,14 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=300
 #
-# Verbs that only the kernel can ask for, by verbs_test.ko: what both sides agree
-# upon when they connect, and that one may refuse; immediate data and atomic
-# operations of RFC 7306 between hybrid devices, and keys that end after what is
-# written by them, over every way of placing markers; that posting the former is
-# refused when the peer is siw. Then the ways in which a connection ends, also when the
-# peer is not there any more; that queues can get other sizes, and lose nothing when
-# they are flushed; that much which waits is not received in one go; and that memory
-# which TCP had by reference may change when a request is complete.
+# Verbs in the kernel, by verbs_test.ko; most of them programs cannot request. Private data and
+# the number of Reads, on which both sides agree when they connect, and a rejection. Immediate
+# data and atomic operations of RFC 7306 between hybrid devices, and keys that are invalidated
+# after Writes with them, over every way of placing markers; posting the former is refused when
+# the peer is siw. Ends of connections, also when the peer is gone. Queues change their sizes,
+# and lose nothing when they are flushed. A lot of waiting data is received in several rounds.
+# Memory that TCP had by reference may change when a request is complete.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -18,7 +17,7 @@
 
 SERVER="10.0.0.2 7990"
 
-# vt TEST...: in a
+# vt TEST...: run it in a
 vt() { kt_do a "$NAME" "$@"; }
 
 # counter DEVICE NAME
@@ -26,12 +25,13 @@ counter() {
 	rdma statistic show link "$1/1" | tr ' ' '\n' | grep -x -A1 "$2" | tail -n 1
 }
 
-# devices NAME CLIENT SERVER
+# devices NAME CLIENT SERVER: make devices of these kinds; NAME is for the titles
 devices() {
 	NAME=$1
 	dev_up "$2" "$3" || ktap_skip_all "no devices $2 and $3"
 }
 
+# connect: set up the listener, and tell the module its address
 connect() {
 	# shellcheck disable=SC2086 # address and port
 	if ! kt_tell b listen $SERVER || ! kt_tell - peer $SERVER; then
@@ -81,8 +81,8 @@ echo 0 >$TRACE/events/kprobes/enable
 echo >$TRACE/kprobe_events
 vt flush
 
-# much more than the 1 MiB of a round is there, on both connections, when the first
-# of it can be received, and nothing comes any more that could begin another round
+# waiting: on both connections much more than the 1 MiB of a round has arrived, before any of it
+# can be received, and nothing is on its way that could begin another round
 waiting() {
 	[ "$(in_b ss -Hnt sport = :7990 | awk '$1 == "ESTAB" && $2 > 2000000' | wc -l)" -eq 2 ] &&
 		[ -z "$(in_a ss -Hnt dport = :7990 | awk '$1 == "ESTAB" && $3 > 0')" ]
@@ -94,14 +94,14 @@ ktap_check "$NAME: all data waits in TCP" wait_for 20 waiting
 vt drain
 in_b sysctl -qw net.ipv4.tcp_rmem="4096 131072 6291456"
 connect
-ktap_check "each is received in several rounds" [ "$(counter rdb rx_budget)" -ge 2 ]
+ktap_check "waiting data is received in several rounds" [ "$(counter rdb rx_budget)" -ge 2 ]
 ktap_check "Immediate Data are counted by the sender" \
 	[ "$(counter rda tx_immediates)" -gt 100 ]
 ktap_is "Immediate Data are counted by the receiver" "$(counter rdb rx_immediates)" \
 	"$(counter rda tx_immediates)"
 ktap_check "atomic operations are counted by the requester" \
 	[ "$(counter rda tx_atomics)" -gt 100 ]
-# the four that failed
+# four failed, which the responder does not count
 ktap_is "atomic operations are counted by the responder" "$(counter rdb rx_atomics)" \
 	$(($(counter rda tx_atomics) - 4))
 ktap_is "one target that is not aligned is counted" "$(counter rdb err_atomic)" 1
@@ -120,7 +120,7 @@ NAME="no markers"
 vt imm
 vt atomic
 
-# TCP has the memory of requests, and the peer's TCP gets it from there
+# TCP sends from the memory of the requests, and the peer's TCP receives references to it
 for dev in rda rdb; do
 	echo reference >/sys/class/infiniband/$dev/hybrid/tx_payload
 done
@@ -133,13 +133,13 @@ for crc in 1 0; do
 	copied=$(counter rda tx_ref_copied_bytes)
 	vt reuse
 	sent=$(($(counter rda tx_ref_bytes) - sent))
-	ktap_check "$NAME: $sent bytes are" [ "$sent" -ge 16384 ]
+	ktap_check "$NAME: $sent bytes are sent so" [ "$sent" -ge 16384 ]
 	ktap_check "$NAME: the copy that the peer needs is counted" \
 		[ $(($(counter rda tx_ref_copied_bytes) - copied)) -ge "$sent" ]
 done
 modprobe -r verbs_test
 
-# A peer that is gone without a word, and nothing to send to it
+# The peer is gone without ending the connection, and there is nothing to send to it
 connected() { rdma resource show qp link rdb/1 | grep -q "state RTS"; }
 gone() { ! connected; }
 in_b sysctl -qw net.ipv4.tcp_keepalive_time=1 net.ipv4.tcp_keepalive_intvl=1 \
@@ -151,7 +151,7 @@ wait_for 20 said connected
 ktap_check "half-open: the connection is established" wait_for 20 connected
 CLIENT=$(pgrep -x hyb-target -P "$BG_PID" || echo "$BG_PID")
 kill -STOP "$CLIENT"
-# what is under way comes to an end
+# packets under way arrive meanwhile
 sleep 1
 in_a tc qdisc add dev va root netem loss 100%
 ktap_check "half-open: the remaining side ends the connection" \

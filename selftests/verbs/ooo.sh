@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: long timeout=300
 #
-# Immediate data, atomic operations and keys that end after Writes, by
-# verbs_test.ko, while payload is placed out of order: over links that lose
-# packets, change their order, cut and join them. Operations are carried out in order,
-# and nothing is lost.
+# Immediate data, atomic operations and keys that are invalidated after Writes, by
+# verbs_test.ko, while payload is placed out of order: over links that lose packets, change
+# their order, cut and join them. Operations are carried out in order, and nothing is lost.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -18,9 +17,10 @@ need rdma tc ethtool
 SERVER="10.0.0.2 7990"
 COUNTERS="rx_ooo_segments rx_ooo_fpdus rx_ooo_wait_order"
 
-# of_both NAME: what the devices have counted together
+# of_both NAME: the sum of a counter of both devices
 of_both() { echo $(($(counter rda "$1") + $(counter rdb "$1"))); }
 
+# have_all: each of $COUNTERS has grown
 have_all() {
 	local name
 
@@ -44,7 +44,8 @@ start() {
 	fi
 }
 
-# operations: until all kinds have met; how packets arrive is a matter of chance
+# operations: run the tests until each counter has grown, at most seven times: the order in which
+# packets arrive is a matter of chance
 operations() {
 	local name tries=6
 

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: long count timeout=600 mem=2G
 #
-# A receive that is posted to the queue of 10,000 queue pairs, and making and destroying
-# one more queue pair, take at most a fifth more instructions than beside none. So does a
-# receive for a message that waits, until it has the message, while 1,000 other queue pairs
-# wait with a message; no more queue pairs go on than there are receives. An instruction is
-# a nanosecond here.
+# Posting a receive to the shared queue of 10,000 queue pairs, and making and destroying one
+# more queue pair, take at most a fifth more instructions than without these queue pairs. So
+# does a receive for a waiting message, until it has the message, while 1,000 other queue pairs
+# have a waiting message, too; no more queue pairs continue than there are receives. An
+# instruction takes a nanosecond here.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"

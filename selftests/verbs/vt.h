@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * verbs_test.ko: a consumer of the verbs in the kernel, both ends of it. It tests
- * operations that programs cannot request (siw's format has no room). From top to
- * bottom:
+ * verbs_test.ko: a consumer of the verbs in the kernel, both ends of it. Most of the
+ * tests are of operations that programs cannot request, because siw's format of
+ * requests has no room for them. From top to bottom:
  *
  *	vt_main.c	the tests by name
- *	vt_agree.c	what both sides agree upon, or not
+ *	vt_agree.c	private data and Reads that both sides agree upon; a rejection
  *	vt_imm.c	immediate data
  *	vt_atomic.c	atomic operations
- *	vt_inval.c	keys that end
+ *	vt_inval.c	keys that are invalidated
  *	vt_close.c	ends of connections
- *	vt_resize.c	queues that get other sizes
- *	vt_flush.c	what is posted while a queue is flushed
- *	vt_flood.c	much that waits for a receive
+ *	vt_resize.c	queues that change their sizes
+ *	vt_flush.c	requests posted while a queue is flushed
+ *	vt_flood.c	a lot of data that waits for a receive; buffers used again
  *	vt_scale.c	costs beside many queue pairs
  *	vt_conn.c	two queue pairs, connected by rdma_cm; requests
  *	ktest.c		debugfs, results, steps of connecting
@@ -29,10 +29,10 @@
 
 #define VT_BUF		16384	/* bytes of the region of a side */
 #define VT_DEPTH	128	/* entries of a queue */
-#define VT_REQUESTS	512	/* of a side, in all */
+#define VT_REQUESTS	512	/* of a side, in all its life */
 #define VT_READS	4	/* IRD and ORD */
 
-/* A request or receive; its completion is copied into it */
+/* A request or receive, and a copy of its completion */
 struct vt_wr {
 	struct ib_cqe cqe;
 	struct ib_wc wc;
@@ -41,7 +41,7 @@ struct vt_wr {
 	u32 nr;			/* its place among the completions */
 };
 
-/* Reads and atomic operations that may be under way: own ones, the peer's */
+/* How many Reads and atomic operations may be under way: own ones, the peer's */
 struct vt_reads {
 	u8 initiator;
 	u8 responder;
@@ -56,26 +56,26 @@ struct vt_side {
 	struct vt_side *lender;		/* of pd, cq and srq, or NULL */
 	struct ib_mr *mr;
 	u8 *buf;
-	struct kt_step step;		/* at hand */
+	struct kt_step step;		/* of connecting, the present one */
 	struct completion ended;	/* of the connection */
-	struct vt_wr wr[VT_REQUESTS];	/* of all of its life */
+	struct vt_wr wr[VT_REQUESTS];	/* an entry is used once, see vt_new() */
 	u32 used;
 	u32 completed;
 	atomic_t events;		/* calls of the handler of @cq */
 	unsigned long qp_events;	/* bits: IB_EVENT_* of the queue pair */
-	bool hasty;			/* at the first of them, close */
+	bool hasty;			/* close at the first event of the queue pair */
 	struct work_struct close;
 	struct completion closed;
-	bool closed_first;		/* before the event was dealt with */
-	u8 pdata[256];			/* that came with the peer's frame */
+	bool closed_first;		/* closed before the event handler returned */
+	u8 pdata[256];			/* private data of the peer */
 	u32 pdata_len;
-	struct vt_reads asked;		/* by the peer, which connects */
-	struct vt_reads agreed;		/* at the end */
+	struct vt_reads asked;		/* of the listening side: the peer's request */
+	struct vt_reads agreed;		/* reported when the connection is established */
 	bool rejected;			/* by the peer's consumer */
 };
 
 /**
- * struct vt_conn - two ends
+ * struct vt_conn - two ends of a connection
  * @a: connecting end
  * @b: listening end
  * @use_srq: @b takes receives from a shared queue
@@ -88,7 +88,7 @@ struct vt_conn {
 	int access;
 };
 
-/* vt_conn.c. Context: process. An int is 0 or a negative errno. */
+/* vt_conn.c; all in process context, may sleep */
 int vt_listen(const char *args);
 void vt_unlisten(void);
 int vt_set_peer(const char *args);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verbs_test.ko, what two sides tell each other when they connect: private data,
- * how many Reads may be under way, that one of them does not want to. See vt.h.
+ * verbs_test.ko, the data that two sides exchange when they connect: private data,
+ * the number of Reads that may be under way, a rejection. See vt.h.
  */
 #include <linux/string.h>
 #include <rdma/rdma_cm.h>
@@ -12,7 +12,7 @@
 			 IB_ACCESS_REMOTE_READ)
 #define VT_MANY		32		/* Reads, more than may be under way */
 #define VT_PIECE	128		/* bytes of each */
-#define VT_REASON	200		/* bytes that a rejection comes with */
+#define VT_REASON	200		/* bytes of private data of a rejection */
 
 static bool vt_has_private(const struct vt_side *s, u32 len)
 {
@@ -24,7 +24,7 @@ static bool vt_has_private(const struct vt_side *s, u32 len)
 	return s->pdata_len == len;
 }
 
-/* As much as rdma_cm takes, both ways */
+/* As much private data as rdma_cm takes, both ways */
 static void vt_private(void)
 {
 	struct vt_conn *c;
@@ -67,7 +67,7 @@ static void vt_fill(struct vt_side *s, u8 seed)
 		s->buf[i] = i / VT_PIECE * 7 + i + seed;
 }
 
-/* From the first half of the region of the peer to the second of the own one */
+/* Read from the first half of the peer's region to the second half of the own one */
 static struct vt_wr *vt_piece(struct vt_side *s, struct vt_side *peer, int i)
 {
 	struct ib_rdma_wr wr = {
@@ -90,7 +90,7 @@ static bool vt_pieces(struct vt_side *s, struct vt_side *peer,
 	return !memcmp(s->buf + VT_BUF / 2, peer->buf, VT_MANY * VT_PIECE);
 }
 
-/* All at once, both ways */
+/* All Reads at once, both ways */
 static void vt_read_all(struct vt_conn *c)
 {
 	struct vt_wr *wa[VT_MANY], *wb[VT_MANY];
@@ -106,7 +106,7 @@ static void vt_read_all(struct vt_conn *c)
 	kt_ok(vt_pieces(&c->b, &c->a, wb), "all Reads of the listening side complete");
 }
 
-/* Each side asks for something else; the smaller number of a direction counts */
+/* The sides ask for different numbers; the smaller one of a direction counts */
 static void vt_depths(void)
 {
 	struct vt_reads plain = { VT_READS, VT_READS };
@@ -132,7 +132,7 @@ static void vt_depths(void)
 }
 
 /**
- * vt_agree_tests() - see above
+ * vt_agree_tests() - private data, and the number of Reads
  */
 void vt_agree_tests(void)
 {
@@ -141,7 +141,7 @@ void vt_agree_tests(void)
 }
 
 /**
- * vt_reject_tests() - the listener does not accept, and says why
+ * vt_reject_tests() - the listener rejects, with private data
  */
 void vt_reject_tests(void)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verbs_test.ko, atomic operations: results, memory, order, limits, errors. See
- * vt.h.
+ * verbs_test.ko, atomic operations: results, memory, order, limits, errors, and the
+ * right to them, withdrawn meanwhile. See vt.h.
  */
 #include <linux/cpumask.h>
 #include <linux/delay.h>
@@ -18,9 +18,9 @@
 
 #define VT_RIGHTS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
-#define VT_WORD		64	/* of the peer's region, the one operated on */
+#define VT_WORD		64	/* offset in the peer's region of the word operated on */
 #define VT_HELD		20000	/* ms within which an operation is held up */
-#define VT_REST		2000	/* ms until a connection without traffic is left alone */
+#define VT_REST		2000	/* ms without traffic; no timer visits a connection then */
 
 struct vt_op {
 	const char *what;
@@ -116,7 +116,7 @@ static void vt_table(struct vt_conn *c)
 	}
 }
 
-/* More than IRD and ORD at once, Reads among them; all in order */
+/* More operations and Reads at once than IRD and ORD allow; all in order */
 static void vt_many(struct vt_conn *c)
 {
 	const u32 n = VT_DEPTH - 8;
@@ -139,7 +139,7 @@ static void vt_many(struct vt_conn *c)
 	kt_ok(*vt_word(&c->b, VT_WORD) == n - n / 5, "none is lost or repeated");
 }
 
-/* After a Write: the operation sees what it has written */
+/* An operation after a Write sees the data that the Write has written */
 static void vt_behind_write(struct vt_conn *c)
 {
 	struct ib_rdma_wr wr = {
@@ -213,8 +213,9 @@ static void vt_late_add_work(struct work_struct *work)
 }
 
 /*
- * Until a task is held up on another processor, which may be the one that counts jiffies.
- * No task runs on this one meanwhile: it might wait for what the held one has locked.
+ * Wait until a task is held up on another processor. Not by jiffies: that processor may be the
+ * one that counts them. No other task runs on this processor meanwhile, since it might wait for
+ * a lock of the held task. Return: false if none is held up within VT_HELD.
  */
 static bool vt_held(bool (*hit)(void))
 {
@@ -229,7 +230,7 @@ static bool vt_held(bool (*hit)(void))
 	return true;
 }
 
-/* The right goes while the addition, which still had it, is held up on another processor */
+/* The right is withdrawn while an addition, which still had it, is held up on another processor */
 static void vt_withdraw(struct vt_conn *c, bool (*hit)(void))
 {
 	struct ib_qp_attr attr = {
@@ -243,7 +244,7 @@ static void vt_withdraw(struct vt_conn *c, bool (*hit)(void))
 
 	*word = 41;
 	INIT_WORK_ONSTACK(&late.work, vt_late_add_work);
-	/* that processor runs no timers while it is held up */
+	/* the other processor runs no timers while its task is held up */
 	preempt_disable();
 	schedule_work_on(cpumask_any_but(cpu_online_mask, smp_processor_id()),
 			 &late.work);
@@ -264,9 +265,9 @@ static void vt_withdraw(struct vt_conn *c, bool (*hit)(void))
 }
 
 /**
- * vt_withdraw_test() - the right goes while an addition is held up that still had it
+ * vt_withdraw_test() - withdraw a right while an addition that still had it is held up
  *
- * The caller has test_hold.ko hold up hyb_mem_use(), for long.
+ * The caller has loaded test_hold.ko to hold up hyb_mem_use() for seconds.
  */
 void vt_withdraw_test(void)
 {
@@ -279,9 +280,10 @@ void vt_withdraw_test(void)
 	if (c) {
 		/*
 		 * TCP's timer of delayed acknowledgments would wait for the socket on
-		 * this CPU, and so would the provider's search for idle connections. It
-		 * comes every half second, but not to a connection that has been idle
-		 * twice, and to one that sends again only half a second later.
+		 * this CPU, and so would the provider's search for idle connections. The
+		 * search comes every half second. It does not visit a connection that it
+		 * has found idle twice. After such a connection sends again, the next
+		 * visit is half a second later.
 		 */
 		msleep(VT_REST);
 		vt_withdraw(c, hit);
@@ -291,7 +293,7 @@ void vt_withdraw_test(void)
 }
 
 /**
- * vt_atomic_tests() - all of it
+ * vt_atomic_tests() - atomic operations, but for vt_withdraw_test()
  */
 void vt_atomic_tests(void)
 {
@@ -319,10 +321,10 @@ void vt_atomic_tests(void)
 }
 
 /**
- * vt_fetch_test() - an addition with an arbitrary answer
- * @args: address and port of the peer
+ * vt_fetch_test() - an addition, whose answer may be anything
+ * @args: address and port of the peer, which is not this module
  *
- * Return: 0 or a negative errno.
+ * Return: 0 or -ECONNREFUSED.
  */
 int vt_fetch_test(const char *args)
 {

@@ -20,7 +20,10 @@ static bool vt_ended(struct vt_conn *c)
 	return vt_end(&c->a) && vt_end(&c->b);
 }
 
-/* All receives have a message, or all from some place on are flushed */
+/*
+ * All receives have a message, or all from some place on are flushed. Return: the number of
+ * messages, -1 otherwise.
+ */
 static int vt_count(struct vt_side *s, struct vt_wr **r)
 {
 	int i, n = 0;
@@ -108,7 +111,7 @@ static void vt_abortive(void)
 	vt_down(c);
 }
 
-/* A message has no receive, and its sender ends: the wait is limited */
+/* A message has no receive, and its sender disconnects: the wait for a receive is limited */
 static void vt_unreceived(void)
 {
 	struct vt_conn *c = vt_up(false, VT_RIGHTS);
@@ -127,7 +130,7 @@ static void vt_unreceived(void)
 	vt_down(c);
 }
 
-/* Return: did the consumer close before the event was over? */
+/* Return: whether the consumer closed before its event handler returned. */
 static bool vt_tell(void)
 {
 	struct vt_conn *c = vt_up(false, VT_RIGHTS);
@@ -149,20 +152,20 @@ static bool vt_tell(void)
 	return first;
 }
 
-/* The peer learns of its error, even if the consumer gets the event and closes */
+/* The peer gets a Terminate for its error, even if the consumer closes at the event */
 static void vt_told(void)
 {
 	bool first = false;
 	int i;
 
-	/* a busy machine may keep it longer than the event waits for it */
+	/* on a busy machine closing may take longer than the event handler waits for it */
 	for (i = 0; i < 5 && !first; i++)
 		first = vt_tell();
 	kt_ok(first, "the consumer was quicker than the Terminate");
 }
 
 /**
- * vt_close_tests() - all of it
+ * vt_close_tests() - ends of connections
  */
 void vt_close_tests(void)
 {

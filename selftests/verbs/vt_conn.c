@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verbs_test.ko, connections: two queue pairs of this module, the devices of
- * which are in different network namespaces, connected by rdma_cm; requests and
- * how to wait for them. See vt.h.
+ * verbs_test.ko, connections: two queue pairs of this module, connected by rdma_cm,
+ * whose devices are in different network namespaces; requests, and waiting for
+ * them. See vt.h.
  */
 #include <linux/delay.h>
 #include <linux/jiffies.h>
@@ -14,10 +14,10 @@
 #include "vt.h"
 
 static struct rdma_cm_id *vt_listener;
-static struct vt_conn *vt_expected;	/* connection that the next request is for */
+static struct vt_conn *vt_expected;	/* connection of the next request */
 static struct sockaddr_in vt_peer;
 static u8 vt_private = 64;		/* bytes of private data */
-static bool vt_rejects;			/* the next request */
+static bool vt_rejects;			/* reject requests */
 static struct vt_reads vt_reads_a = { VT_READS, VT_READS };
 static struct vt_reads vt_reads_b = { VT_READS, VT_READS };
 
@@ -33,7 +33,7 @@ static void vt_done(struct ib_cq *cq, struct ib_wc *wc)
 	w->done = true;
 }
 
-/* Memory that lives as long as the queues do */
+/* An unused entry: entries live as long as the queues do */
 static struct vt_wr *vt_new(struct vt_side *s)
 {
 	struct vt_wr *w = &s->wr[s->used++ % VT_REQUESTS];
@@ -73,7 +73,7 @@ static struct ib_sge vt_sge(const struct vt_side *s, u32 off, u32 len)
  * @off: buffer in the region
  * @len: its length
  *
- * Return: where the completion goes.
+ * Return: entry that gets the completion, or has the error of posting.
  */
 struct vt_wr *vt_recv(struct vt_side *s, u32 off, u32 len)
 {
@@ -97,7 +97,7 @@ struct vt_wr *vt_recv(struct vt_side *s, u32 off, u32 len)
  * @off: buffer in the region
  * @len: its length
  *
- * Return: where the completion goes.
+ * Return: entry that gets the completion, or has the error of posting.
  */
 struct vt_wr *vt_post(struct vt_side *s, struct ib_send_wr *wr, u32 off,
 		      u32 len)
@@ -116,9 +116,9 @@ struct vt_wr *vt_post(struct vt_side *s, struct ib_send_wr *wr, u32 off,
 /**
  * vt_wait() - wait for a completion
  * @s: side
- * @w: of what
+ * @w: request or receive
  *
- * Return: did it come?
+ * Return: whether it came; false at once if posting failed.
  */
 bool vt_wait(struct vt_side *s, struct vt_wr *w)
 {
@@ -146,10 +146,10 @@ bool vt_end(struct vt_side *s)
 /**
  * vt_good() - wait for a completion without error
  * @s: side
- * @w: of what
- * @opcode: that it has to have
+ * @w: request or receive
+ * @opcode: opcode that the completion has to have
  *
- * Return: is it as it has to be?
+ * Return: whether it came, without an error, with @opcode and for the queue pair of @s.
  */
 bool vt_good(struct vt_side *s, struct vt_wr *w, enum ib_wc_opcode opcode)
 {
@@ -174,7 +174,7 @@ static int vt_make_cq(struct vt_side *s)
 	s->cq = ib_create_cq(s->id->device, vt_cq_event, NULL, s, &attr);
 	if (IS_ERR(s->cq))
 		return PTR_ERR(s->cq);
-	/* for ib_drain_qp(); not from ib_alloc_cq(), which has no handler */
+	/* for ib_drain_qp(); ib_alloc_cq() would set it, but takes no event handler */
 	s->cq->poll_ctx = IB_POLL_DIRECT;
 	return 0;
 }
@@ -199,10 +199,7 @@ static void vt_close(struct work_struct *work)
 	complete(&s->closed);
 }
 
-/*
- * A hasty side closes the queue pair at once. The reporter of the event continues then, or after
- * two seconds if closing takes longer.
- */
+/* A hasty side has its queue pair closed by a work item, and waits up to 2 s for that */
 static void vt_qp_event(struct ib_event *event, void *context)
 {
 	struct vt_side *s = context;
@@ -254,7 +251,7 @@ static int vt_make_qp(struct vt_side *s, bool use_srq)
 	};
 	int err;
 
-	/* pages with references of their own: TCP can have them */
+	/* pages, of which TCP can take references */
 	s->buf = alloc_pages_exact(VT_BUF, GFP_KERNEL | __GFP_ZERO);
 	if (!s->buf)
 		return -ENOMEM;
@@ -267,7 +264,7 @@ static int vt_make_qp(struct vt_side *s, bool use_srq)
 	return rdma_create_qp(s->id, s->pd, &attr);
 }
 
-/* The region, by a request: the connection is up */
+/* Register the region by a request, which takes a connection that is up */
 static int vt_register_mr(struct vt_side *s, int access)
 {
 	struct ib_reg_wr reg = { .wr.opcode = IB_WR_REG_MR };
@@ -293,7 +290,7 @@ static int vt_register(struct vt_side *s, int access)
 }
 
 /**
- * vt_reregister() - a new key for the region, whose old one has ended
+ * vt_reregister() - give the region a new key, after its old one was invalidated
  * @s: side
  * @access: rights
  *
@@ -305,7 +302,7 @@ int vt_reregister(struct vt_side *s, int access)
 	return vt_register_mr(s, access);
 }
 
-/* The side that listens must not send before the first message, RFC 5044 */
+/* The listening side must not send before it has received a message, RFC 5044 */
 static int vt_hello(struct vt_conn *c)
 {
 	struct ib_send_wr wr = { .opcode = IB_WR_SEND };
@@ -380,7 +377,7 @@ static int vt_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 		break;
 	case RDMA_CM_EVENT_ESTABLISHED:
 		s->agreed = vt_reads_of(event);
-		/* that of the listening side came with the request */
+		/* the listening side has got its private data with the request */
 		if (!s->pdata_len)
 			vt_keep_private(s, event);
 		fallthrough;
@@ -497,7 +494,7 @@ static struct vt_conn *vt_connect(bool use_srq, struct vt_side *lender,
 	vt_expected = c;
 	err = vt_dial(&c->a);
 	err = err ?: kt_step_wait(&c->b.step, 0);
-	/* siw overlooks a first message that is quick */
+	/* siw misses a first message that comes early */
 	if (!err)
 		msleep(50);
 	err = err ?: vt_register(&c->a, IB_ACCESS_LOCAL_WRITE |
@@ -517,9 +514,10 @@ out:
 /**
  * vt_up() - connect two sides, with a registered region each
  * @use_srq: the listening side has a shared receive queue
- * @access: rights to its region. The region of the other side can be written and read remotely.
+ * @access: rights to its region; those to the other side's are LOCAL_WRITE, REMOTE_WRITE and
+ *	REMOTE_READ
  *
- * Return: the connection, or NULL, which has been reported.
+ * Return: the connection, or NULL after a failed check.
  */
 struct vt_conn *vt_up(bool use_srq, int access)
 {
@@ -527,11 +525,11 @@ struct vt_conn *vt_up(bool use_srq, int access)
 }
 
 /**
- * vt_up_beside() - as vt_up(), with a shared receive queue that is there already
- * @lender: listening side of another connection, which ends later
+ * vt_up_beside() - vt_up() with the queues of another connection
+ * @lender: listening side of that connection, which must end later; has a shared receive queue
  * @access: rights to the region of the listening side
  *
- * Return: the connection, or NULL, which has been reported.
+ * Return: the connection, or NULL after a failed check.
  */
 struct vt_conn *vt_up_beside(struct vt_side *lender, int access)
 {
@@ -539,10 +537,10 @@ struct vt_conn *vt_up_beside(struct vt_side *lender, int access)
 }
 
 /**
- * vt_up_to() - connect one side, with a registered region
- * @args: address and port
+ * vt_up_to() - connect one side to another peer, with a registered region
+ * @args: address and port, which vt_up() uses as well from now on
  *
- * Return: the connection, or NULL, which has been reported.
+ * Return: the connection, or NULL after a failed check.
  */
 struct vt_conn *vt_up_to(const char *args)
 {
@@ -566,11 +564,11 @@ out:
 }
 
 /**
- * vt_up_rejected() - connect to a listener that rejects
- * @err: error of the connection
+ * vt_up_rejected() - connect to the listener while it rejects
+ * @err: result of connecting
  *
- * Return: the connection, of which there is one side, or NULL, which has been
- * reported.
+ * Return: the connection, of which only the connecting side exists, or NULL after a failed
+ * check.
  */
 struct vt_conn *vt_up_rejected(int *err)
 {
@@ -589,8 +587,8 @@ struct vt_conn *vt_up_rejected(int *err)
 
 /**
  * vt_set_reads() - choose how many Reads both sides ask for
- * @a: what the connecting side asks for
- * @b: what the listening side asks for
+ * @a: numbers of the connecting side
+ * @b: numbers of the listening side
  */
 void vt_set_reads(struct vt_reads a, struct vt_reads b)
 {
@@ -599,7 +597,7 @@ void vt_set_reads(struct vt_reads a, struct vt_reads b)
 }
 
 /**
- * vt_set_private() - choose how much private data both sides give
+ * vt_set_private() - choose how much private data both sides send
  * @len: bytes
  */
 void vt_set_private(u8 len)
@@ -608,7 +606,7 @@ void vt_set_private(u8 len)
 }
 
 /**
- * vt_down() - undo vt_up()
+ * vt_down() - undo vt_up(), and its variants
  * @c: connection
  */
 void vt_down(struct vt_conn *c)
@@ -620,10 +618,10 @@ void vt_down(struct vt_conn *c)
 }
 
 /**
- * vt_set_peer() - where vt_up() connects to
+ * vt_set_peer() - choose the address that vt_up() connects to
  * @args: address and port
  *
- * Return: 0 or -EINVAL.
+ * Return: 0, or -EINVAL, also without a listener.
  */
 int vt_set_peer(const char *args)
 {
@@ -633,7 +631,7 @@ int vt_set_peer(const char *args)
 }
 
 /**
- * vt_listen() - wait for connections, until vt_unlisten()
+ * vt_listen() - listen for connections, until vt_unlisten()
  * @args: address and port
  *
  * Return: 0 or a negative errno.

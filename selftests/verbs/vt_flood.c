@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verbs_test.ko, much that waits: a message for which there is no receive, and
- * Writes after it, on two connections, of which none may keep the processor until
- * it is through. In two parts, so that in between one can wait until all of it
- * has arrived. And what is sent may be written to when the request is complete,
- * whether the peer has looked at it or not. See vt.h.
+ * verbs_test.ko, a lot of waiting data: a message for which there is no receive, and
+ * Writes after it, on two connections. Neither may keep the processor until all of its
+ * data is received. There are two parts, so that a script can wait in between until all
+ * data has arrived. Another test: a buffer may be written to when its request is
+ * complete, whether the peer has read the data or not. See vt.h.
  */
 #include <linux/preempt.h>
 #include <linux/string.h>
@@ -15,7 +15,7 @@
 #define VT_WRITES	(VT_DEPTH - 3)
 #define VT_FLOODED	2		/* connections */
 
-/* Where the peer sees how far Writes have come: bytes that the others leave alone */
+/* Offsets at the peer: marks of the first and of the last Write, data of the others */
 enum {
 	VT_BEGIN = 0,
 	VT_END = 8,
@@ -36,7 +36,7 @@ static bool vt_write(struct vt_conn *c, u32 to, u32 len, struct vt_wr **last)
 	return !(*last)->err;
 }
 
-/* A message that has to wait, and after it Writes: a mark, a lot, a mark */
+/* A message that has to wait, and after it Writes: the first mark, bulk data, the second mark */
 static bool vt_flood_one(struct vt_conn *c, struct vt_wr **last)
 {
 	struct ib_send_wr send = { .opcode = IB_WR_SEND };
@@ -117,8 +117,8 @@ static void vt_drain(void)
 }
 
 /**
- * vt_flood_tests() - see above
- * @receive: the second part
+ * vt_flood_tests() - waiting data
+ * @receive: the second part, which receives it; otherwise the first, which sends it
  */
 void vt_flood_tests(bool receive)
 {
@@ -131,8 +131,8 @@ void vt_flood_tests(bool receive)
 /**
  * vt_reuse_tests() - a buffer that is used again at once
  *
- * The peer has no receive for the Send, so neither that nor the Write after it is
- * looked at before the buffer has changed.
+ * The peer has no receive for the Send, so it reads neither that nor the Write after it
+ * before the buffer has changed.
  */
 void vt_reuse_tests(void)
 {
@@ -165,7 +165,7 @@ void vt_reuse_tests(void)
 }
 
 /**
- * vt_flood_end() - the second part did not come
+ * vt_flood_end() - end the connections of vt_flood_tests(), if there are any
  */
 void vt_flood_end(void)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verbs_test.ko, what is posted while a queue is flushed. See vt.h.
+ * verbs_test.ko, requests posted while a queue is flushed. See vt.h.
  *
- * Receives: the queue pair is not connected, so state ERR flushes it on the spot.
- * Sends: it is, and the peer has no receives, so that the queue fills up. Meanwhile
- * another thread goes on to post, as fast as there is room.
+ * Receives: the queue pair is not connected, so state ERR flushes it at once. Sends: the
+ * queue pair is connected, and the peer has no receives, so that the queue fills up.
+ * Meanwhile another thread continues to post whenever there is room.
  */
 #include <linux/delay.h>
 #include <linux/kthread.h>
@@ -17,7 +17,7 @@
 #define VT_POSTED_MAX	BIT(17)
 #define VT_ROUNDS	20
 #define VT_SENDS	VT_DEPTH	/* posted at once */
-#define VT_SENDS_MAX	(3 * VT_DEPTH)	/* without a completion, and then no more */
+#define VT_SENDS_MAX	(3 * VT_DEPTH)	/* no more are posted while so many are not complete */
 
 struct vt_poster {
 	struct ib_qp *qp;
@@ -54,7 +54,7 @@ static int vt_poster(void *arg)
 	return 0;
 }
 
-/* How many of its receives never complete; negative: an error */
+/* Return: how many of its receives never complete; negative: an error. */
 static int vt_flush_qp(struct vt_poster *p)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
@@ -146,7 +146,7 @@ static int vt_sender(void *arg)
 	return 0;
 }
 
-/* State ERR, and then as many again as the queue has room for */
+/* Enter state ERR, and wait until four times the depth of the queue has been posted since */
 static int vt_send_end(struct vt_sender *p)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
@@ -166,7 +166,7 @@ static int vt_send_end(struct vt_sender *p)
 	return err;
 }
 
-/* How many of its sends never complete; negative: an error */
+/* Return: how many of its sends never complete; negative: an error. */
 static int vt_flush_sends(struct vt_sender *p)
 {
 	unsigned long end = jiffies + 2 * KT_WAIT;
@@ -202,7 +202,7 @@ static int vt_send_round(struct vt_side *s)
 		p->wr[i].wr_cqe = &p->cqe;
 	}
 	lost = vt_flush_sends(p);
-	/* what is late must not find it gone */
+	/* a late completion must not refer to freed memory */
 	ib_drain_qp(s->id->qp);
 	kvfree(p);
 	return lost;
@@ -226,7 +226,7 @@ static void vt_send_rounds(void)
 }
 
 /**
- * vt_flush_tests() - see above
+ * vt_flush_tests() - requests posted during a flush complete
  */
 void vt_flush_tests(void)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verbs_test.ko, immediate data: after Writes and with Sends, what is in the
- * completions, which receives they take, in which order. See vt.h.
+ * verbs_test.ko, immediate data after Writes and with Sends: contents and order of the
+ * completions, and the receives that are taken. See vt.h.
  */
 #include <linux/delay.h>
 #include <linux/string.h>
@@ -49,7 +49,7 @@ static bool vt_has_imm(const struct vt_wr *w, u32 imm, u32 len)
 	       w->wc.ex.imm_data == cpu_to_be32(imm) && w->wc.byte_len == len;
 }
 
-/* The receive at the peer has the data, the request is what it was */
+/* Immediate data take a receive of the peer, which the payload does not touch */
 static void vt_write_case(struct vt_conn *c, u32 len, u32 imm)
 {
 	struct vt_wr *r, *w;
@@ -81,14 +81,14 @@ static void vt_send_case(struct vt_conn *c, u32 len, u32 imm)
 	      !memcmp(c->a.buf, c->b.buf, len),
 	      "Send of %u with immediate data", len);
 	kt_ok(vt_good(&c->a, w, IB_WC_SEND), "Send of %u is done", len);
-	/* the one after it has none */
+	/* the message after it has no immediate data */
 	r = vt_recv(&c->b, 0, VT_BUF);
 	w = vt_send(&c->a, 0, len);
 	kt_ok(vt_good(&c->b, r, IB_WC_RECV) && !r->wc.wc_flags &&
 	      vt_good(&c->a, w, IB_WC_SEND), "Send of %u without", len);
 }
 
-/* Each one sees the Write before it, and they come in order */
+/* Immediate data come in order, and the payload of their Write is there before them */
 static void vt_order_case(struct vt_conn *c)
 {
 	struct vt_wr *r[VT_DEPTH / 2], *w = NULL;
@@ -113,7 +113,7 @@ static void vt_order_case(struct vt_conn *c)
 	kt_ok(vt_good(&c->a, w, IB_WC_RDMA_WRITE), "the last one is done");
 }
 
-/* A Send between the parts, all in the receives' order */
+/* Sends between Writes with immediate data take the receives in order */
 static void vt_mixed_case(struct vt_conn *c)
 {
 	struct vt_wr *r[4];
@@ -135,7 +135,7 @@ static void vt_mixed_case(struct vt_conn *c)
 	      vt_has_imm(r[3], 12, 0), "and have what is theirs");
 }
 
-/* Nothing is posted: it waits, and so does all after it */
+/* Immediate data without a receive wait for one */
 static void vt_late_case(struct vt_conn *c)
 {
 	struct vt_wr *r, *w;
@@ -148,7 +148,7 @@ static void vt_late_case(struct vt_conn *c)
 	      vt_has_imm(r, 77, 10), "a receive that is late gets it");
 }
 
-/* Has the handler been called so often? It is after the completion. */
+/* Has the handler been called @want times? The call follows the completion. */
 static bool vt_events(struct vt_side *s, int want)
 {
 	unsigned long end = jiffies + KT_WAIT;
@@ -158,7 +158,7 @@ static bool vt_events(struct vt_side *s, int want)
 	return atomic_read(&s->events) == want;
 }
 
-/* Armed for solicited events, one comes for the second one only */
+/* A queue armed for solicited events: the second of two Writes is solicited, and causes an event */
 static void vt_solicited_case(struct vt_conn *c)
 {
 	struct vt_wr *r1 = vt_recv(&c->b, 0, 0), *r2 = vt_recv(&c->b, 0, 0);
@@ -176,7 +176,7 @@ static void vt_solicited_case(struct vt_conn *c)
 	      "one event, for the solicited one");
 }
 
-/* Armed for any event first, for solicited ones then: the first still counts */
+/* A queue armed for any completion, then for solicited ones: the former still applies */
 static void vt_rearmed_case(struct vt_conn *c)
 {
 	struct vt_wr *r = vt_recv(&c->b, 0, 0);
@@ -214,7 +214,7 @@ static void vt_imm_cases(bool use_srq)
 }
 
 /**
- * vt_imm_tests() - all of it, with own and with shared receives
+ * vt_imm_tests() - immediate data, with own and with shared receives
  */
 void vt_imm_tests(void)
 {
@@ -230,8 +230,8 @@ static int vt_refused(struct vt_side *s, enum ib_wr_opcode opcode)
 }
 
 /**
- * vt_stranger_tests() - the peer is another driver, which has none of this
- * @args: "a" or "b", the side to ask
+ * vt_stranger_tests() - the peer's driver has neither immediate data nor atomic operations
+ * @args: "a" or "b", the side that posts them
  */
 void vt_stranger_tests(const char *args)
 {
@@ -252,7 +252,7 @@ void vt_stranger_tests(const char *args)
 	for (i = 0; i < ARRAY_SIZE(ops); i++)
 		bad += vt_refused(s, ops[i]) != -EOPNOTSUPP;
 	kt_ok(!bad, "immediate data for a peer of another driver is refused");
-	/* the first message is the active side's */
+	/* the connecting side sends first */
 	r = vt_recv(&c->b, 0, 100);
 	w = vt_send(&c->a, 0, 50);
 	kt_ok(vt_good(&c->b, r, IB_WC_RECV) && vt_good(&c->a, w, IB_WC_SEND),

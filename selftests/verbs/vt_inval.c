@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verbs_test.ko, keys that end: by the peer, with the Send after what it has
- * written, and by a Read for what it reads to. See vt.h.
+ * verbs_test.ko, keys that are invalidated: by a Send of the peer, after its Writes with
+ * the key, and by a Read, whose local buffer has the key. See vt.h.
  */
 #include <linux/string.h>
 
@@ -14,7 +14,7 @@
 #define VT_PIECE	1000		/* bytes of each */
 #define VT_WRITTEN	(VT_WRITES * VT_PIECE)
 
-/* Everything at once: none of the Writes comes after the Send */
+/* Post all at once: every Write is placed before the Send invalidates the key */
 static bool vt_write_and_end(struct vt_conn *c)
 {
 	struct ib_send_wr send = { .opcode = IB_WR_SEND_WITH_INV };
@@ -68,7 +68,7 @@ static bool vt_round(struct vt_conn *c, int round)
 	       vt_read_and_end(c) && !vt_reregister(&c->a, VT_RIGHTS);
 }
 
-/* The peer has ended that key, and there is no other yet */
+/* The Send has invalidated the key, and there is no new one yet */
 static void vt_old_key(struct vt_conn *c)
 {
 	struct ib_rdma_wr wr = {
@@ -88,7 +88,7 @@ static void vt_old_key(struct vt_conn *c)
 }
 
 /**
- * vt_inval_tests() - see above
+ * vt_inval_tests() - keys that are invalidated
  */
 void vt_inval_tests(void)
 {

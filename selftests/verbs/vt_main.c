@@ -3,22 +3,23 @@
  * verbs_test.ko, the tests (see ../lib/ktest.h):
  *
  *	listen ADDR PORT	in the network namespace of the writer
- *	peer ADDR PORT		where that is
+ *	peer ADDR PORT		the address that it listens at, for the other tests
  *	imm			immediate data
  *	atomic			atomic operations
- *	withdraw		the right to them goes while one is held up
- *	inval			keys that end
+ *	withdraw		the right to them is withdrawn while one is held up
+ *	inval			keys that are invalidated
  *	close			ends of connections
- *	resize			queues get other sizes
+ *	resize			queues change their sizes
  *	flush			requests are posted while a queue is flushed
- *	stranger a|b		that side's peer knows neither
- *	fetch ADDR PORT		an atomic operation, for a peer that is no test
- *	agree			private data, as long as rdma_cm takes; Reads under way
+ *	stranger a|b		the peer of that side has neither immediate data nor atomic
+ *				operations
+ *	fetch ADDR PORT		an atomic operation, to a peer that is not this module
+ *	agree			the longest private data of rdma_cm; number of Reads
  *	reject			a connection that is not accepted
- *	flood			2 MB each for two without a receive
- *	drain			a receive for that, and the end
+ *	flood			2 MB on each of two connections that have no receive
+ *	drain			receives for that data, and the end of the connections
  *	scale			costs beside many queue pairs
- *	reuse			buffers are used again before they are read
+ *	reuse			buffers are used again before the peer has read the data
  */
 #include <linux/module.h>
 #include <linux/string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verbs_test.ko, queues that get other sizes (IB_QP_CAP). See vt.h.
+ * verbs_test.ko, queues that change their sizes (IB_QP_CAP). See vt.h.
  */
 #include "vt.h"
 
@@ -96,7 +96,7 @@ static void vt_resize_srq(void)
 }
 
 /**
- * vt_resize_tests() - all of it
+ * vt_resize_tests() - own and shared receive queues
  */
 void vt_resize_tests(void)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verbs_test.ko, what operations cost beside many queue pairs. For the lane that counts
- * instructions, where one is a nanosecond. See vt.h.
+ * verbs_test.ko, cost of operations beside many queue pairs. For run.sh --count, where an
+ * instruction takes a nanosecond. See vt.h.
  */
 #include <linux/delay.h>
 #include <linux/jiffies.h>
@@ -14,7 +14,7 @@
 
 #define VT_RIGHTS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE)
 #define VT_MANY		10000
-#define VT_BATCH	8	/* receives, queue pairs that are measured together */
+#define VT_BATCH	8	/* receives or queue pairs measured together */
 #define VT_TURNS	4	/* the fastest one counts */
 #define VT_WAITING	1000	/* queue pairs with a message that waits for a receive */
 #define VT_CROWD	(VT_WAITING + VT_TURNS * VT_BATCH)
@@ -50,7 +50,7 @@ static struct ib_qp *vt_scale_make(struct vt_side *s)
 	return ib_create_qp(s->pd, &attr);
 }
 
-/* Queue pairs of the shared queue from @from on; how many there are now */
+/* Make @n queue pairs of the shared queue. Return: how many there are now. */
 static u32 vt_scale_more(struct vt_side *s, struct ib_qp **qps, u32 from, u32 n)
 {
 	u32 i;
@@ -106,13 +106,13 @@ static int vt_kicked(struct kprobe *probe, struct pt_regs *regs)
 	return 0;
 }
 
-/* Where a posted receive lets a queue pair go on */
+/* Called when a posted receive lets a queue pair continue */
 static struct kprobe vt_kick_probe = {
 	.symbol_name = "hyb_sched_kick_rx",
 	.pre_handler = vt_kicked,
 };
 
-/* Connections whose listening sides share one receive queue; how many there are now */
+/* Make connections whose listening sides share one receive queue. Return: how many there are. */
 static u32 vt_scale_connect(struct vt_conn **c, u32 from, u32 to)
 {
 	for (; from < to; from++) {
@@ -124,7 +124,7 @@ static u32 vt_scale_connect(struct vt_conn **c, u32 from, u32 to)
 	return from;
 }
 
-/* Have a message wait at each of @n queue pairs */
+/* Send a message to each of @n queue pairs, where it waits */
 static bool vt_scale_send(struct vt_conn **c, u32 n)
 {
 	struct ib_send_wr wr = { .opcode = IB_WR_SEND };
@@ -153,7 +153,7 @@ static u64 vt_scale_serve(struct vt_side *s)
 		while (!w[i]->done) {
 			if (w[i]->err || time_after(jiffies, end))
 				return 0;
-			/* to the work item that lets them go on */
+			/* let the work item run that serves the queue pairs */
 			schedule();
 			ib_process_cq_direct(s->cq, -1);
 		}
@@ -212,7 +212,7 @@ out:
 }
 
 /**
- * vt_scale_tests - receives of a shared queue of many queue pairs, and one more of them
+ * vt_scale_tests() - post receives, make a queue pair, serve a message beside many queue pairs
  */
 void vt_scale_tests(void)
 {
@@ -224,7 +224,7 @@ void vt_scale_tests(void)
 
 	if (!qps || !c)
 		goto out;
-	/* what comes for the first time does not count */
+	/* the first call of each does not count */
 	vt_scale_pair(&c->b, qps, 0);
 	vt_scale_post(&c->b);
 	pair = vt_scale_pair(&c->b, qps, 0);
