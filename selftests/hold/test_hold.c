@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * test_hold.ko: holds a task up where it calls a function, so that a test can do
- * something meanwhile that otherwise has to come in a very short time.
+ * test_hold.ko: holds a task up where it calls a function, so that a test has time for
+ * something that otherwise has to happen at a precise moment.
  *
  *	modprobe test_hold symbol=FUNCTION comm=TASK [ms=MOST] [times=0] [behind=1] [asleep=1]
  *		[also=FUNCTION [null=1]] [ret=VALUE [late=1]]
  *
  * Tasks whose name begins with TASK stop before FUNCTION or, with "behind", after it. They
- * stop until "go" is written, but at most MOST milliseconds. "times" limits how many tasks
- * stop, and "hits" counts them. All parameters are in /sys/module/test_hold/parameters;
- * "times" may be written, too.
+ * stop until "go" is written, but at most MOST milliseconds. "times" limits how many calls
+ * stop (1), and "hits" counts them. All parameters are in /sys/module/test_hold/parameters,
+ * where "times" and "hits" may be written, too.
  *
  * The tasks spin, because a probe must not sleep. Meanwhile RCU grace periods do not end, and
  * that CPU runs neither timers nor work. With "asleep" the tasks sleep instead. FUNCTION
- * then must be allowed to sleep, and take at most six arguments. The same goes for "also",
- * whose callers sleep as well until "go" is written; "hits" does not count them. With "null",
- * calls of "also" after the first hit appear to return NULL.
+ * then must be allowed to sleep, and take at most six arguments. The same applies to "also",
+ * whose callers, tasks of any name, sleep as well until "go" is written, at most MOST
+ * milliseconds; "hits" does not count them. With "null", calls of "also" do not sleep, but
+ * after the first hit appear to return NULL.
  *
- * With "ret" FUNCTION is not called: it appears to return VALUE at once or, with "late",
- * after the sleep.
+ * With "asleep" and "ret", which is not 0, a held task does not call FUNCTION: it appears to
+ * return VALUE at once or, with "late", after the sleep.
  */
 #include <linux/atomic.h>
 #include <linux/delay.h>
@@ -162,7 +163,7 @@ static void hold(void)
 		return;
 	for (i = 0; i < ms && !READ_ONCE(go); i++) {
 		mdelay(1);
-		/* it is meant, and much longer on a debug kernel */
+		/* the delay is intended, and much longer on a debug kernel */
 		touch_nmi_watchdog();
 	}
 }
@@ -175,14 +176,14 @@ static atomic_t inside = ATOMIC_INIT(0);
 
 static void hold_sleep(void)
 {
-	/* the task may have begun to wait for something else: it looks at that again */
+	/* the task may have begun to wait for something else: it checks that again */
 	__set_current_state(TASK_RUNNING);
 	wait_event_timeout(go_wait, READ_ONCE(go), msecs_to_jiffies(ms));
 }
 
 /*
- * Arguments in registers, as many as there can be: no function minds more than it
- * takes. The result of a void function is ignored.
+ * As many arguments as registers can hold: a function ignores those that it does not
+ * take. The result of a void function is ignored.
  */
 typedef unsigned long (*hold_function)(unsigned long a, unsigned long b,
 				       unsigned long c, unsigned long d,
@@ -228,7 +229,7 @@ static unsigned long hold_call(unsigned long a, unsigned long b,
 	return ((hold_function)probe.addr)(a, b, c, d, e, f);
 }
 
-/* In the place of the function: it is called when its time has come */
+/* Called in the place of the function, which it calls before or after the sleep */
 static unsigned long hold_asleep(unsigned long a, unsigned long b,
 				 unsigned long c, unsigned long d,
 				 unsigned long e, unsigned long f)
@@ -270,7 +271,7 @@ static int hold_pre(struct kprobe *p, struct pt_regs *regs)
 		hold();
 		return 0;
 	}
-	/* a softirq is no task, whose name ever it has; the probe itself may be an NMI */
+	/* a softirq has the name of the task that it interrupts; the probe may count as an NMI */
 	if (in_serving_softirq() || hold_passes() || !hold_this())
 		return 0;
 	instruction_pointer_set(regs, (unsigned long)hold_asleep);
@@ -286,8 +287,8 @@ static int hold_also_pre(struct kprobe *p, struct pt_regs *regs)
 }
 
 /*
- * That there is one keeps the kernel from making a jump of the probe, which goes on
- * after it whatever the handler says.
+ * A probe with a post handler is not optimised to a jump. With a jump the function would
+ * go on after the probe, whatever the pre handler returns.
  */
 static void hold_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
 {

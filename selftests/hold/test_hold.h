@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * test_hold.ko: what other test modules ask of it, by symbol_get(): a kernel without
- * probes does not have it.
+ * test_hold.ko: functions for other test modules. They call symbol_get(), since a kernel
+ * without probes does not have this module.
  */
 #ifndef _TEST_HOLD_H
 #define _TEST_HOLD_H

@@ -1,17 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Which component is where: the attribute of every RDMA device in every
-# namespace that sees it, sdpstat stack, generic netlink errors, changes.
+# The place of each component: the attribute of every RDMA device in every
+# namespace that sees it, sdpstat stack, errors of generic netlink, changes.
 . "$(dirname "$0")/../lib/lib.sh"
 need jq
 
-# of DEV COMPONENT: from the attribute
+# of DEV COMPONENT: its place, from the attribute
 of() { awk -v c="$2" '$1 == c { print $2 }' "/sys/class/infiniband/$1/hybrid/components"; }
 
 attribute() { in_a cat "/sys/class/infiniband/$1/hybrid/components"; }
 
-# same DEV: attribute and netlink tell the same
+# same DEV: attribute and netlink show the same
 same() {
 	diff <(in_a sdpstat stack -j "$1" |
 		jq -r '(.components | to_entries[] | "\(.key) \(.value)"),
@@ -71,7 +71,8 @@ in_b rdma link add rdc type siw netdev vb
 rdma dev set rdc name rdd
 rdma link delete rdd
 wait_for 5 test ! -d /proc/$monitor/fd
-ktap_is "the monitor starts" "$(jq -r '"\(.event) \(.device)"' "$events" | tail -n 4 | tr '\n' ' ')" \
+ktap_is "devices that go, come and are renamed are reported" \
+	"$(jq -r '"\(.event) \(.device)"' "$events" | tail -n 4 | tr '\n' ' ')" \
 	"gone rdb change rdc change rdd gone rdd "
 
 : >"$events"
@@ -85,7 +86,7 @@ echo hybrid >$attr
 wait_for 5 test ! -d /proc/$monitor/fd
 ktap_is "a change of the profile is reported" "$(jq -r '.event // empty' "$events")" change
 
-# ---- a driver that the module does not know of until it is loaded
+# ---- a device that exists before the module is loaded
 rdma link delete rda
 modprobe -r -q stack_test stack_mock sdp_diag sdp hnic
 ktap_check "the modules can be removed" modprobe -r iwarp_hybrid siw rdma_stack
@@ -105,6 +106,6 @@ if dev_up rxe rxe; then
 	ktap_is "the components of rxe are known" "$(of rda crc) $(of rda markers) $(of rda source)" \
 		"host absent driver"
 else
-	ktap_skip "the components of rxe are known" "a device that does not exist is an error"
+	ktap_skip "the components of rxe are known" "no rxe devices"
 fi
 ktap_done

@@ -11,7 +11,7 @@
 
 need hyb-target
 
-# of_program STATE: numbers of its queue pairs of b
+# of_program STATE: numbers of hyb-target's queue pairs of b in that state
 of_program() {
 	rdma resource show qp link rdb/1 |
 		sed -n "s/.* lqpn \([0-9]*\) .* state $1 .* comm hyb-target.*/\1/p"
@@ -37,7 +37,7 @@ kt_do a "program" program "$qp"
 ktap_is "program: its queue pair is unchanged" "$(of_program RTS)" "$qp"
 stop_bg "$BG_PID"
 
-# The last case takes the device of a away
+# The last case removes the device of a
 kt_do a "" link 10.0.0.2 7777
 ktap_check "the device of one end is removed" wait_for 10 test ! -e /sys/class/infiniband/rda
 ktap_done

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Calls of iwarp_hybrid to a NIC with engines about a connection: at the time of the
-# call the state is as it says.
+# Calls of iwarp_hybrid to the driver of a NIC with engines, about a connection: their number,
+# and the layout of FPDUs that each call announces.
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 # shellcheck source=selftests/lib/ktest.sh
@@ -27,7 +27,7 @@ start_bg a hyb-target -c -f -h 10.0.0.2 -p 7900
 wait_for 20 said connected && wait_for 10 one_qp
 QP=$(qps)
 
-# called WHAT MASK "CALLS": engines are switched, and that comes of it
+# called WHAT MASK "CALLS": switch the engines; the calls since the last report are these
 called() {
 	kt_do a "$1" engines va "$2"
 	ktap_is "$1: the driver counts these calls" "$(sed -n 's/^ok //p;q' "$KT/results")" "$3"

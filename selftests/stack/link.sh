@@ -14,11 +14,11 @@ net_up
 dev_up hybrid hybrid
 kt_tell b listen 10.0.0.2 7777
 
-# counter NAME: of the device that sends
+# counter NAME: of the device of a, whose path MTU changes
 counter() { cat "/sys/class/infiniband/rda/ports/1/hw_counters/$1"; }
 
 for profile in ${PROFILES:-hybrid host}; do
-	# the load has left another one
+	# the load of the profile before has changed the MTU
 	ip -n a link set va mtu 1500
 	ip -n b link set vb mtu 1500
 	mss=$(counter tx_mss_changed) appended=$(counter tx_appended)

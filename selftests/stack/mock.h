@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * stack_mock.ko: a provider without a network. Its queue pairs come in pairs,
- * what one sends the other receives. Second implementation of struct
- * rdma_stack_link, and as simple as the contract permits.
+ * stack_mock.ko: a provider without a network. Its queue pairs come in pairs: one
+ * receives the data that the other sends. It is a second implementation of struct
+ * rdma_stack_link, as simple as the contract permits.
  */
 #ifndef _STACK_MOCK_H
 #define _STACK_MOCK_H
@@ -23,7 +23,7 @@ struct mock_gate {
 	bool left;
 };
 
-/* mock_dev.c: devices; context of all: process, may sleep */
+/* mock_dev.c: devices. Context: process, may sleep. */
 struct ib_device *mock_add(const char *name);
 void mock_del(struct ib_device *dev);
 void mock_set_place(struct ib_device *dev, enum rdma_stack_comp comp,
@@ -31,7 +31,7 @@ void mock_set_place(struct ib_device *dev, enum rdma_stack_comp comp,
 void mock_set_gate(struct ib_device *dev, struct mock_gate *gate);
 int mock_register(struct ib_device *dev);
 
-/* mock_link.c: queue pairs */
+/* mock_link.c: queue pairs. Context of these functions: process, may sleep. */
 extern const struct rdma_stack_link mock_link;
 
 int mock_pair(struct ib_device *dev, struct ib_qp *qp[2]);

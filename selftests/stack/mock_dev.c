@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * stack_mock.ko, devices: the least that the RDMA core takes for one. It has
- * no verbs, so no client of the kernel is offered it but those that need none.
+ * stack_mock.ko, devices: the least that the RDMA core accepts as one. They have
+ * no verbs, so the core offers them only to clients that need none.
  */
 #include <linux/module.h>
 
@@ -137,10 +137,10 @@ void mock_del(struct ib_device *dev)
 EXPORT_SYMBOL_GPL(mock_del);
 
 /**
- * mock_set_place() - change the table, and tell
+ * mock_set_place() - change the place of a component, and report it
  * @dev: device
  * @comp: component
- * @place: where it is from now on
+ * @place: its place from now on
  */
 void mock_set_place(struct ib_device *dev, enum rdma_stack_comp comp,
 		    enum rdma_stack_place place)
@@ -151,9 +151,9 @@ void mock_set_place(struct ib_device *dev, enum rdma_stack_comp comp,
 EXPORT_SYMBOL_GPL(mock_set_place);
 
 /**
- * mock_set_gate() - hold up queries
+ * mock_set_gate() - hold up queries from now on
  * @dev: device
- * @gate: or NULL
+ * @gate: gate, or NULL: no longer
  */
 void mock_set_gate(struct ib_device *dev, struct mock_gate *gate)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * stack_mock.ko, shared link: what is committed is queued as messages, a work
- * item hands them over as far as the window allows, and delivers them to the
- * other end by reference.
+ * stack_mock.ko, shared link: messages that are committed are queued. A work item
+ * hands them over as far as the window allows, and delivers them to the other end
+ * by reference.
  *
  * One lock for both ends plays the part of the transport lock: callbacks run
  * under it, bottom halves off. Positions count bytes of header and payload,
@@ -42,7 +42,7 @@ struct mock_msg {
 	bool started;		/* handed over */
 	bool closed;		/* for appending */
 	bool solicited;
-	/* how far it is delivered */
+	/* progress of delivery */
 	u32 done;
 	struct mock_chunk *chunk;
 	u32 seg, seg_off;
@@ -57,9 +57,9 @@ struct mock_qp {
 	bool up;
 	/* sending */
 	struct list_head queue;
-	u64 laid, sent, acked;
-	bool hold;		/* more follows */
-	bool fail;
+	u64 laid, sent, acked;	/* positions: committed, handed over, delivered */
+	bool hold;		/* the last commit had RDMA_STACK_TX_MORE */
+	bool fail;		/* reservations get no memory */
 	struct mock_chunk *resv;
 	struct mock_msg *resv_msg;
 	bool resv_append;
@@ -69,14 +69,14 @@ struct mock_qp {
 	const struct rdma_stack_ulp *ulp;
 	void *ctx;
 	bool begun;		/* rx_begin has found memory */
-	bool deaf;		/* closed: what comes is dropped */
+	bool deaf;		/* closed: messages are dropped */
 	bool paused;
-	bool told;		/* of the end */
+	bool told;		/* the end was reported, if there was a consumer */
 	u32 mss;
 };
 
 struct mock_pair {
-	spinlock_t lock;	/* all of both ends */
+	spinlock_t lock;	/* protects both ends; acked, sent may be read without */
 	struct work_struct work;
 	struct mock_qp end[2];
 };
@@ -98,7 +98,7 @@ static void mock_chunk_free(struct mock_chunk *c)
 	kfree(c);
 }
 
-/* The same for the upper layer: pages, with gaps in them */
+/* Describe a chunk to the upper layer: pages with gaps in them. Return: number of pages. */
 static u32 mock_chunk_lend(struct mock_chunk *c)
 {
 	struct rdma_stack_seg *room;
@@ -166,7 +166,7 @@ static void mock_msg_free(struct mock_msg *msg)
 
 /* ------------------------------------------------------------------- delivery */
 
-/* More of the same page, after a gap */
+/* Take the next segment if it is in the same page, after a gap. Return: its bytes, at most @max. */
 static u32 mock_more(struct mock_msg *msg, const struct page *page, u32 max)
 {
 	const struct kvec *seg;
@@ -184,7 +184,7 @@ static u32 mock_more(struct mock_msg *msg, const struct page *page, u32 max)
 	return n;
 }
 
-/* The next piece of a message, up to the next page */
+/* Take the next piece of a message, to the end of the page. False: none is left. */
 static bool mock_next_run(struct mock_msg *msg, struct rdma_stack_run *run,
 			  u32 max)
 {
@@ -226,7 +226,7 @@ static bool mock_next_run(struct mock_msg *msg, struct rdma_stack_run *run,
 	return true;
 }
 
-/* One "segment" of it */
+/* Deliver at most @mss bytes of a message by one call, as if they were a segment */
 static int mock_deliver_part(struct mock_qp *dst, struct mock_msg *msg)
 {
 	struct rdma_stack_run run[RDMA_STACK_RUNS];
@@ -257,7 +257,7 @@ static void mock_end(struct mock_pair *pair, int err)
 	}
 }
 
-/* Without memory: again, as soon as the work item runs again */
+/* False without memory for a message: the work item runs again, and asks again */
 static bool mock_has_memory(struct mock_qp *dst)
 {
 	if (!dst->begun && dst->ulp->rx_begin && !dst->ulp->rx_begin(dst->ctx)) {
@@ -268,7 +268,7 @@ static bool mock_has_memory(struct mock_qp *dst)
 	return true;
 }
 
-/* False if the end came, or must wait for the other end */
+/* False if the connection has ended, or if the receiver is not open, is paused or has no memory */
 static bool mock_deliver_msg(struct mock_qp *dst, struct mock_msg *msg)
 {
 	int rc;
@@ -286,7 +286,7 @@ static bool mock_deliver_msg(struct mock_qp *dst, struct mock_msg *msg)
 	return true;
 }
 
-/* An append would move the end of what is handed over: not while it lasts */
+/* Not during a reservation: an append may still move the end of a message; nor before more data */
 static void mock_hand_over(struct mock_qp *src)
 {
 	struct mock_msg *msg;
@@ -416,7 +416,7 @@ static int mock_begin(struct mock_qp *q, u32 want, struct mock_msg *msg,
 	return 0;
 }
 
-/* tx_space follows, so nothing may be delayed */
+/* tx_space follows when messages are delivered, so none may be delayed */
 static int mock_no_room(struct mock_qp *q)
 {
 	q->want_room = true;
@@ -491,7 +491,7 @@ static int mock_tx_append(struct ib_qp *qp, u32 want, u32 max,
 	return err;
 }
 
-/* The reservation ends; what it delayed may go */
+/* End the reservation; messages that it delayed may be handed over */
 static void mock_finish(struct mock_qp *q)
 {
 	q->resv = NULL;
@@ -601,9 +601,9 @@ EXPORT_SYMBOL_GPL(mock_link);
 /* ---------------------------------------------------------------- queue pairs */
 
 /**
- * mock_pair() - two queue pairs that are connected, but not up
+ * mock_pair() - make two queue pairs that are connected, but not in full operation
  * @dev: their device
- * @qp: where they are returned
+ * @qp: filled in
  *
  * Return: 0 or -ENOMEM.
  */
@@ -631,7 +631,7 @@ EXPORT_SYMBOL_GPL(mock_pair);
 
 /**
  * mock_pair_free() - undo mock_pair()
- * @qp: the two, closed; a reservation that was left open goes with them
+ * @qp: the two, closed; an open reservation is freed with them
  */
 void mock_pair_free(struct ib_qp *qp[2])
 {
@@ -655,7 +655,7 @@ void mock_pair_free(struct ib_qp *qp[2])
 EXPORT_SYMBOL_GPL(mock_pair_free);
 
 /**
- * mock_up() - full operation of both ends
+ * mock_up() - begin full operation of both ends
  * @qp: one of the two
  */
 void mock_up(struct ib_qp *qp)
@@ -671,9 +671,9 @@ void mock_up(struct ib_qp *qp)
 EXPORT_SYMBOL_GPL(mock_up);
 
 /**
- * mock_down() - the connection ends for both
+ * mock_down() - end the connection of both ends
  * @qp: one of the two
- * @err: the error that they get
+ * @err: error for closed()
  */
 void mock_down(struct ib_qp *qp, int err)
 {
@@ -686,7 +686,7 @@ void mock_down(struct ib_qp *qp, int err)
 EXPORT_SYMBOL_GPL(mock_down);
 
 /**
- * mock_set_mss() - size of the parts in which messages are delivered
+ * mock_set_mss() - set the size of the parts in which messages are delivered
  * @qp: receiver
  * @mss: bytes
  */
@@ -701,9 +701,9 @@ void mock_set_mss(struct ib_qp *qp, u32 mss)
 EXPORT_SYMBOL_GPL(mock_set_mss);
 
 /**
- * mock_fail_alloc() - no memory
+ * mock_fail_alloc() - let reservations fail for lack of memory
  * @qp: sender
- * @fail: for reservations from now on
+ * @fail: whether they fail from now on
  */
 void mock_fail_alloc(struct ib_qp *qp, bool fail)
 {

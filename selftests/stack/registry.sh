@@ -11,8 +11,8 @@
 kt_load stack_test stack_mock || ktap_skip_all "no test module"
 need jq
 
-# the first changes: the device is there, its driver registers, a component moves, the
-# driver leaves
+# the first four changes: the device comes, its driver registers, a component moves, the
+# driver unregisters
 # shellcheck disable=SC2317 # called by wait_for
 listens() { awk '$2 == 16 && $4 != "00000000" { n++ } END { exit !n }' /proc/net/netlink; }
 events=$(mktemp)

@@ -25,7 +25,7 @@
 #include "../lib/ktest.h"
 
 #define ST_REFS		64
-#define ST_SEGMENT_MAX	9000		/* the longest path MTU there is */
+#define ST_SEGMENT_MAX	9000		/* the largest path MTU of the tests */
 #define ST_APPEND	BIT(31)		/* flag of st_commit() */
 
 /* Header of the messages that are sent */
@@ -40,9 +40,9 @@ struct st_hdr {
 struct st_end {
 	const struct rdma_stack_link *link;	/* under test */
 	struct ib_qp *qp;
-	spinlock_t lock;	/* what callbacks change; the last lock of all */
+	spinlock_t lock;	/* fields of rx_begin(), rx(), idle(); fault. Innermost. */
 	wait_queue_head_t wait;
-	bool late;		/* left for the case to open */
+	bool late;		/* the case opens this end itself */
 
 	/* sender: of one thread */
 	u32 tx_seq;
@@ -57,21 +57,21 @@ struct st_end {
 	u64 rx_off;
 	u8 hdr[sizeof(struct st_hdr)];
 	u32 got;		/* bytes of the message at hand */
-	u32 want;		/* of its payload */
-	u32 max_msg;		/* payload of the longest */
+	u32 want;		/* bytes of its payload */
+	u32 max_msg;		/* payload of the longest message */
 	u32 calls, batches, solicited, runs, gaps, refs_none;
 	bool begun;		/* rx_begin has found memory */
 	u32 no_mem;		/* calls of rx_begin that find none */
 	u32 idles;
-	bool pause;		/* answer to the next call */
+	bool pause;		/* answer the next call with RDMA_STACK_RX_PAUSE */
 	bool paused;
 	bool part;		/* the last call may have been part of a segment */
-	u32 rests;		/* calls in a pause with what such a segment has left */
-	u32 rest;		/* its bytes */
+	u32 rests;		/* calls in a pause, with the rest of such a segment */
+	u32 rest;		/* bytes of that rest */
 	bool stall;		/* stay in the callback until released */
 	bool inside;
 	int refuse;		/* error to answer with */
-	char fault[128];	/* what was wrong first */
+	char fault[128];	/* the first fault */
 
 	/* pages held to see whether they change */
 	bool hold;
@@ -83,15 +83,15 @@ struct st_end {
 	} ref[ST_REFS];
 
 	u32 spaces, closes;
-	int err;		/* of closed */
+	int err;		/* argument of closed() */
 };
 
 /**
- * struct st_pair - two ends, and how they came to be
- * @env: which kind
- * @end: the two; the first one connected
- * @early: what a reservation gave before full operation
- * @priv: of the kind
+ * struct st_pair - two ends of a connection
+ * @env: kind of pair
+ * @end: the two; the first one has connected
+ * @early: result of a reservation before full operation
+ * @priv: data of the kind
  */
 struct st_pair {
 	const struct st_env *env;
@@ -101,17 +101,17 @@ struct st_pair {
 };
 
 /**
- * struct st_env - a kind of pairs; all in process context
+ * struct st_env - a kind of pairs; all functions in process context
  * @name: for the results
- * @up: connect, open both ends but late ones, wait for full operation
+ * @up: connect, open both ends except late ones, wait for full operation
  * @down: end the connection
  * @free: undo @up; closes the ends that are open
- * @path: change the path MTU in the middle, round @n; may be NULL
- * @post: a work request that sends nothing, by the first end; may be NULL
+ * @path: set the path MTU to the @n-th of a list, which repeats; may be NULL
+ * @post: post a work request without payload at the first end; may be NULL
  * @posted: wait until it is complete
- * @recv: a receive for one message, by the second end; may be NULL
+ * @recv: post a receive for one message at the second end; may be NULL
  * @received: wait until it is complete
- * @remove: let the device of the first end go; may be NULL
+ * @remove: remove the device of the first end; may be NULL
  */
 struct st_env {
 	const char *name;

@@ -20,13 +20,14 @@ struct st_load {
 	struct completion done;
 };
 
-/* Repeatable: the same load in every run */
+/* Repeatable: the same numbers in every run */
 static u32 st_random(struct st_load *l)
 {
 	l->seed = l->seed * 1664525 + 1013904223;
 	return l->seed >> 8;
 }
 
+/* Wait for tx_space(); false if it did not come, or the connection has ended */
 static bool st_wait_space(struct st_end *e, u32 before)
 {
 	e->again++;
@@ -35,7 +36,7 @@ static bool st_wait_space(struct st_end *e, u32 before)
 	       !READ_ONCE(e->closes);
 }
 
-/* One reservation; false if it is over */
+/* One reservation, or a wait for room; false if the load cannot go on */
 static bool st_load_step(struct st_load *l, u32 left)
 {
 	static unsigned int rounds;
@@ -91,7 +92,7 @@ static int st_load_thread(void *arg)
 	while (e->tx_off < l->total && !e->fault[0]) {
 		if (!st_load_step(l, l->total - e->tx_off))
 			break;
-		/* The reader's side of this end */
+		/* This end as a reader */
 		if (!(st_random(l) & 0x3f)) {
 			st_pause(e);
 			usleep_range(100, 2000);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * stack_test.ko, one end of a connection. A message is a header, which says
- * where in the stream its payload stands, and payload that follows from its
- * place. So whatever arrives is checked at once, however it was cut.
+ * stack_test.ko, one end of a connection. A message has a header, with the position
+ * of the payload in the stream, and payload, each byte of which depends on its
+ * position. So all data is checked as it arrives, however it was cut.
  */
 #include <linux/delay.h>
 #include <linux/kernel.h>
@@ -61,7 +61,7 @@ static void st_rx_data(struct st_end *e, const u8 *p, u32 len)
 			st_fault(e, "byte %llu is wrong", e->rx_off);
 }
 
-/* Of payload, gaps left out */
+/* Sum over payload, without the gaps */
 static u32 st_sum(const u8 *p, u32 len, const struct rdma_stack_gaps *g)
 {
 	u32 i, sum = 0;
@@ -146,7 +146,7 @@ static void st_rx_last(struct st_end *e, const struct rdma_stack_rx *rx)
 	e->got = 0;
 }
 
-/* A closer on another CPU must wait for this; on this one it cannot run */
+/* A task that closes on another CPU must wait for this; on this CPU it cannot run */
 static void st_rx_stall(struct st_end *e)
 {
 	int i;
@@ -222,7 +222,7 @@ static void st_tx_space(void *ctx)
 {
 	struct st_end *e = ctx;
 
-	/* Allowed inside of callbacks */
+	/* Callbacks may call it */
 	e->link->tx_acked(e->qp);
 	WRITE_ONCE(e->spaces, e->spaces + 1);
 	wake_up_all(&e->wait);
@@ -247,7 +247,7 @@ const struct rdma_stack_ulp st_ulp = {
 };
 
 /**
- * st_end_init() - nothing sent, nothing received
+ * st_end_init() - prepare an end: nothing sent, nothing received
  * @e: end
  */
 void st_end_init(struct st_end *e)
@@ -258,7 +258,7 @@ void st_end_init(struct st_end *e)
 }
 
 /**
- * st_end_fini() - drop references, after a look at what is there
+ * st_end_fini() - check the pages that were kept, and drop their references
  * @e: end; closed
  */
 void st_end_fini(struct st_end *e)
@@ -279,10 +279,10 @@ void st_end_fini(struct st_end *e)
 }
 
 /**
- * st_open() - open an end; its queue pair is known
- * @e: end
+ * st_open() - open an end
+ * @e: end; has a queue pair
  *
- * Return: what the provider says.
+ * Return: result of open().
  */
 int st_open(struct st_end *e)
 {
@@ -333,7 +333,7 @@ static int st_checked(struct st_end *e, const struct rdma_stack_tx *tx,
  * @want: bytes of payload
  * @tx: reservation
  *
- * Return: result of tx_reserve; what it gave is checked.
+ * Return: result of tx_reserve(). The reservation is checked.
  */
 int st_reserve(struct st_end *e, u32 want, struct rdma_stack_tx *tx)
 {
@@ -349,7 +349,7 @@ int st_reserve(struct st_end *e, u32 want, struct rdma_stack_tx *tx)
  * @max: longest payload of a message
  * @tx: reservation
  *
- * Return: result of tx_append; what it gave is checked.
+ * Return: result of tx_append(). The reservation is checked.
  */
 int st_append(struct st_end *e, u32 want, u32 max, struct rdma_stack_tx *tx)
 {
@@ -363,7 +363,7 @@ int st_append(struct st_end *e, u32 want, u32 max, struct rdma_stack_tx *tx)
 }
 
 /**
- * st_fill() - write the payload that is next
+ * st_fill() - write the next payload of the stream
  * @e: end
  * @tx: its reservation
  */
@@ -382,10 +382,10 @@ void st_fill(struct st_end *e, const struct rdma_stack_tx *tx)
 }
 
 /**
- * st_commit() - send what was filled in
+ * st_commit() - send payload that st_fill() has written
  * @e: end
  * @tx: its reservation
- * @used: bytes of it
+ * @used: bytes of it to send
  * @flags: RDMA_STACK_TX_*, and ST_APPEND if it continues a message
  */
 void st_commit(struct st_end *e, struct rdma_stack_tx *tx, u32 used,
@@ -408,12 +408,12 @@ void st_commit(struct st_end *e, struct rdma_stack_tx *tx, u32 used,
 }
 
 /**
- * st_send() - one message, cut short if there is not that much room at once
+ * st_send() - send one message, which is shorter if the reservation is
  * @e: end
  * @len: of the payload
  * @flags: RDMA_STACK_TX_*
  *
- * Return: bytes, or the error of tx_reserve.
+ * Return: bytes of payload sent, or the error of tx_reserve().
  */
 int st_send(struct st_end *e, u32 len, unsigned int flags)
 {
@@ -458,7 +458,7 @@ void st_resume(struct st_end *e)
  * @from: sender
  * @to: receiver
  *
- * Return: false if it did not, or something was wrong with it.
+ * Return: false if it did not within KT_WAIT, or a fault was found.
  */
 bool st_arrived(struct st_end *from, struct st_end *to)
 {
@@ -475,10 +475,10 @@ bool st_arrived(struct st_end *from, struct st_end *to)
 }
 
 /**
- * st_same() - a result: everything that was sent has arrived
+ * st_same() - check that everything that was sent arrives
  * @from: sender
  * @to: receiver
- * @what: of what
+ * @what: title of the check
  *
  * Return: whether it has.
  */

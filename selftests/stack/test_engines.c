@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * stack_test.ko, a driver of a NIC that can do all but place payload, and does
- * nothing: what a provider reports about connections on which nothing is sent.
+ * stack_test.ko, a driver of a NIC that has all engines except placement, which do
+ * nothing: it counts the calls of a provider about connections on which nothing is sent.
  */
 #include <linux/kernel.h>
 #include <linux/netdevice.h>
@@ -22,7 +22,7 @@ static struct {
 	struct net_device *netdev;	/* registered, which holds it */
 	u32 enabled;
 	unsigned int adds, updates, dels;
-	unsigned int layouts;		/* not those that the features say */
+	unsigned int layouts;		/* calls whose layout does not fit the features */
 } st_eng;
 
 static void st_eng_caps(struct net_device *netdev,
@@ -36,7 +36,7 @@ static void st_eng_caps(struct net_device *netdev,
 	caps->max_bufs = 0;
 }
 
-/* As a driver that does not look at each packet has it */
+/* A driver that does not inspect each packet relies on the layout that the call announces */
 static void st_eng_layout(const struct iwarp_offload_conn *conn)
 {
 	bool contig = conn->features & BIT(IWARP_OFFLOAD_TX_CONTIG);
@@ -87,7 +87,7 @@ static int st_eng_take(const char *name)
 }
 
 /**
- * st_engines_exit() - the driver leaves
+ * st_engines_exit() - unregister the driver
  */
 void st_engines_exit(void)
 {
@@ -98,9 +98,9 @@ void st_engines_exit(void)
 }
 
 /**
- * st_engines() - switch the engines of a net device, and tell what was called since
- *		  they were switched last
- * @args: its name, and a mask of engines; the first time it becomes one with a NIC
+ * st_engines() - switch the engines of a net device, and report the calls since the last
+ *		  report
+ * @args: name of the net device, and a mask of engines; the first call registers a driver
  *
  * Return: 0 or a negative errno.
  */

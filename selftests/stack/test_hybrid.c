@@ -16,7 +16,7 @@ struct st_side {
 	struct rdma_cm_id *id;
 	struct ib_pd *pd;
 	struct ib_cq *cq;
-	struct kt_step step;		/* at hand */
+	struct kt_step step;		/* of connecting, the present one */
 	struct kt_step posted;		/* a work request */
 	struct ib_cqe cqe;		/* of that */
 	u8 buf[256];			/* of a receive */
@@ -29,10 +29,10 @@ struct st_conn {
 };
 
 static struct rdma_cm_id *st_listener;
-static struct st_conn *st_expected;	/* connection that the next request is for */
+static struct st_conn *st_expected;	/* connection of the next request */
 static struct sockaddr_in st_addr;
 
-/* One request at a time is posted, beside what rdma_drain_qp posts */
+/* One request at a time is posted, apart from those of ib_drain_qp() */
 static int st_make_qp(struct st_side *s)
 {
 	struct ib_qp_init_attr attr = {
@@ -121,7 +121,7 @@ static int st_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	return 0;
 }
 
-/* On the listener: the new id has its context; a queue pair before accept */
+/* On the listener: a new id has its context, NULL. The queue pair is made before accept. */
 static int st_listen_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	struct rdma_conn_param param = { };
@@ -224,7 +224,7 @@ static void st_posted(struct ib_cq *cq, struct ib_wc *wc)
 	kt_step_end(&s->posted, wc->status);
 }
 
-/* A Write of no bytes: no memory is needed for it, nor looked at */
+/* A Write of no bytes: it needs no memory, and the peer checks none */
 static int st_hybrid_post(struct st_pair *p)
 {
 	struct st_side *s = &((struct st_conn *)p->priv)->side[0];
@@ -259,7 +259,7 @@ static int st_hybrid_recv(struct st_pair *p)
 		.num_sge = 1,
 	};
 
-	/* of a device without DMA: there is nothing to unmap */
+	/* the device does no DMA: there is nothing to unmap */
 	sge.addr = ib_dma_map_single(s->id->device, s->buf, sizeof(s->buf),
 				     DMA_FROM_DEVICE);
 	s->cqe.done = st_posted;
@@ -283,7 +283,7 @@ static int st_side_recv(struct st_side *s)
 	return ib_post_recv(s->id->qp, &wr, NULL);
 }
 
-/* A receive comes back, and so does one that is posted after the end */
+/* The posted receive is flushed, and so is one that is posted after the reset */
 static void st_reset_check(struct st_side *s, const char *what)
 {
 	int err = kt_step_wait(&s->posted, 0);
@@ -342,7 +342,7 @@ static void st_reset_case(const char *what, bool dial)
 	kfree(s);
 }
 
-/* Both ends of the path, the larger one first */
+/* Both ends of the path get the same MTU, the n-th of the list */
 static void st_hybrid_path(struct st_pair *p, unsigned int n)
 {
 	static const int mtu[] = { 9000, 1500, 576, 4000, 1400, 8996 };
@@ -352,7 +352,7 @@ static void st_hybrid_path(struct st_pair *p, unsigned int n)
 	st_set_mtu(c->side[1].id, mtu[n % ARRAY_SIZE(mtu)]);
 }
 
-/* The core waits until the cm_id is gone, which is when the case is over */
+/* Queued: the core waits until the cm_id is destroyed, which is after the case */
 static void st_hybrid_remove(struct st_pair *p)
 {
 	struct st_conn *c = p->priv;
@@ -363,7 +363,7 @@ static void st_hybrid_remove(struct st_pair *p)
 		ib_device_put(dev);
 	}
 	wait_for_completion_timeout(&c->side[0].ended, KT_WAIT);
-	/* Nothing else ends the connection */
+	/* rdma_cm only reports the removal, and does not end the connection */
 	rdma_disconnect(c->side[0].id);
 }
 
@@ -381,7 +381,7 @@ static const struct st_env st_hybrid_env = {
 };
 
 /**
- * st_listen() - wait for connections, until the module goes
+ * st_listen() - listen for connections, until the next call or the end of the module
  * @args: address and port
  *
  * Return: 0 or a negative errno.
@@ -400,7 +400,8 @@ int st_listen(const char *args)
 
 /**
  * st_hybrid_tests() - the contract on an iWARP device
- * @args: address and port where st_listen() listens, bytes of random load
+ * @args: address and port where st_listen() listens; bytes of random load, without which all
+ *	cases run
  *
  * Return: 0 or -EINVAL.
  */
@@ -421,9 +422,9 @@ int st_hybrid_tests(const char *args)
 
 /**
  * st_reset_tests() - reset before there is a connection
- * @args: address and port of a listener that never answers
+ * @args: address and port of a TCP listener that never answers
  *
- * Return: 0 or a negative errno.
+ * Return: 0 or -EINVAL.
  */
 int st_reset_tests(const char *args)
 {
@@ -436,7 +437,7 @@ int st_reset_tests(const char *args)
 	return 0;
 }
 
-/* No link for a queue pair whose receives are a program's, and nothing changes */
+/* open() refuses the queue pair of a program, which does not change */
 static void st_program_case(const struct rdma_stack_link *link,
 			    struct ib_qp *qp)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * stack_test.ko, the contract of struct rdma_stack_link: each case has a fresh
- * pair, and knows nothing of what is under it.
+ * pair, of any kind, and uses its operations alone.
  */
 #include <linux/delay.h>
 #include <linux/kernel.h>
@@ -12,7 +12,7 @@
 
 #define ST_BIG		(64u << 20)	/* no implementation has that much room */
 
-/* Is the last message open, and does it stay so? */
+/* Return: 0 if the last message is open for append, and stays so; or the error of tx_append(). */
 static int st_is_open(struct st_end *e)
 {
 	struct rdma_stack_tx tx;
@@ -110,7 +110,7 @@ static void st_case_header(struct st_pair *p)
 		a->link->tx_abort(a->qp, &tx);
 }
 
-/* The second end is opened when it is in full operation */
+/* The case opens the second end, which is in full operation already */
 static void st_case_open(struct st_pair *p)
 {
 	struct st_end *a = &p->end[0], *b = &p->end[1];
@@ -243,10 +243,10 @@ static bool st_ack(struct st_end *a, struct st_end *b)
 }
 
 /*
- * The path MTU changes between reservation and commit, and the transport sees
- * it: all that it has sent is acknowledged when the MTU changes, and more is
- * before the commit, hence it has sent by the new one. The connection was made
- * with an MTU of 1500.
+ * The path MTU changes between reservation and commit, and the transport adopts
+ * it: all data sent so far is acknowledged when the MTU changes, and more data is
+ * acknowledged before the commit, so it was sent with the new MTU. The connection
+ * was made with an MTU of 1500.
  */
 static void st_case_path(struct st_pair *p)
 {
@@ -275,10 +275,11 @@ static void st_case_path(struct st_pair *p)
 }
 
 /*
- * The segments shrink under a message that waits, and it grows then: once for
- * many lengths that a page of waiting data may have left, twenty pages of the
- * largest. Code that takes the rest of the former segment for the available room
- * never ends where the page has less than that.
+ * The path MTU shrinks while a message waits, then an append makes the message grow.
+ * This happens for many lengths of the room that is left in a page of waiting data:
+ * all messages fill about twenty of the largest pages (32 KiB). Code that takes the
+ * rest of the former segment for the available room never ends where the page has
+ * less than that.
  */
 static void st_case_shrink(struct st_pair *p)
 {
@@ -340,7 +341,7 @@ static void st_case_notify(struct st_pair *p)
 	sent = a->link->tx_sent ? a->link->tx_sent(a->qp) : acked;
 	kt_ok(sent < a->tx_end && acked <= sent,
 	      "acknowledged %llu, sent %llu of %llu", acked, sent, a->tx_end);
-	/* The last request counts */
+	/* The last request applies */
 	a->link->tx_notify(a->qp, 1);
 	kt_ok(a->link->tx_notify(a->qp, a->tx_end), "a notice comes for unacknowledged data");
 	kt_ok(READ_ONCE(a->spaces) == before, "there is no call before the acknowledgment");
@@ -365,7 +366,7 @@ static void st_case_again(struct st_pair *p)
 	while (err >= 0 && a->tx_off < ST_BIG)
 		err = st_send(a, 30000, RDMA_STACK_TX_CLOSE);
 	kt_ok(err == -EAGAIN, "no room after %llu bytes: %d", a->tx_off, err);
-	/* The transport may have taken some in between, and say so */
+	/* The transport may have taken data meanwhile, and have called tx_space() */
 	err = st_reserve(a, 1, &tx);
 	if (!err)
 		a->link->tx_abort(a->qp, &tx);
@@ -378,7 +379,7 @@ static void st_case_again(struct st_pair *p)
 	st_same(a, b, "all arrives");
 }
 
-/* The next call of rx_begin finds no memory @times times, if there is one to come */
+/* The next @times calls of rx_begin() find no memory, unless one has already found some */
 static void st_no_mem(struct st_end *e, u32 times)
 {
 	spin_lock_bh(&e->lock);
@@ -386,7 +387,7 @@ static void st_no_mem(struct st_end *e, u32 times)
 	spin_unlock_bh(&e->lock);
 }
 
-/* Data wait for the memory that the upper layer has not */
+/* Data waits while the upper layer has no memory */
 static void st_case_memory(struct st_pair *p)
 {
 	struct st_end *a = &p->end[0], *b = &p->end[1];
@@ -395,7 +396,7 @@ static void st_case_memory(struct st_pair *p)
 	st_send(a, 3000, 0);
 	st_same(a, b, "data arrive when there is memory");
 	kt_ok(!b->no_mem, "it was asked for: %u times left", b->no_mem);
-	/* not each provider gives up anything */
+	/* not every provider calls idle() */
 	wait_event_timeout(b->wait, READ_ONCE(b->idles), 3 * HZ);
 	st_no_mem(b, 2);
 	st_send(a, 3000, 0);
@@ -416,7 +417,7 @@ static void st_case_pause(struct st_pair *p)
 	msleep(50);
 	calls = READ_ONCE(b->calls);
 	kt_ok(calls == 1 && b->paused, "%u call, then a pause", calls);
-	/* One by one: resuming with the pause on */
+	/* One call at a time: rx_resume() while the answer is still a pause */
 	for (i = 2; i < 6; i++) {
 		spin_lock_bh(&b->lock);
 		b->paused = false;
@@ -502,7 +503,7 @@ static void st_gone(struct st_end *a, struct st_end *b,
 
 	wait_event_timeout(a->wait, READ_ONCE(a->closes), KT_WAIT);
 	wait_event_timeout(b->wait, READ_ONCE(b->closes), KT_WAIT);
-	/* It is the provider's memory, and still ours */
+	/* The provider's memory is valid until commit or abort */
 	st_fill(a, tx);
 	st_commit(a, tx, want, 0);
 	kt_ok(true, "a reservation outlives the connection");
@@ -547,7 +548,7 @@ static void st_case_remove(struct st_pair *p)
 	st_case_reserved(p, p->env->remove);
 }
 
-/* The holder of a reservation dies: it is closed without commit or abort */
+/* The holder of a reservation ends: the link is closed without commit or abort */
 static void st_case_dropped(struct st_pair *p)
 {
 	struct st_end *a = &p->end[0], *b = &p->end[1];
@@ -584,7 +585,7 @@ static void st_case_refuse(struct st_pair *p)
 	      a->closes, b->closes, b->calls);
 }
 
-/* Requests of the send queue stand in the stream after messages that wait */
+/* A request of the send queue comes in the stream after messages that wait */
 static void st_case_behind(struct st_pair *p)
 {
 	struct st_end *a = &p->end[0], *b = &p->end[1];
@@ -655,7 +656,7 @@ static bool st_run_case(const struct st_env *env, const char *name,
 }
 
 /**
- * st_link_case() - one case on a fresh pair
+ * st_link_case() - run one case on a fresh pair
  * @env: kind of pair
  * @name: of the case
  * @run: the case
@@ -690,7 +691,7 @@ void st_link_tests(const struct st_env *env)
 		if (!st_run_case(env, st_cases[i].name, st_cases[i].run,
 				 st_cases[i].late))
 			return;
-	/* Last: no device is left */
+	/* Last, since the device is removed */
 	if (env->remove)
 		st_link_case(env, "remove", st_case_remove);
 }

@@ -2,15 +2,18 @@
 /*
  * stack_test.ko, the tests (see ../lib/ktest.h):
  *
- *	registry
- *	mock BYTES		of random load
+ *	registry		lifetimes of devices, providers and NIC drivers
+ *	mock BYTES		all cases on the mock, and so many bytes of random load
  *	listen ADDR PORT	in the network namespace of the writer
- *	link ADDR PORT BYTES	connect to it, random load; without a number all
+ *	link ADDR PORT [BYTES]	connect to it: random load, or without a number all
  *				cases of the shared link
- *	veil DEVICE COMPONENT	its table says from now on that this is not there
- *	engines DEV MASK	has these, which do nothing: what was called since
- *	reset ADDR PORT		before there is a connection; without an answer
- *	program QPN		where it listens, a queue pair that belongs to a program
+ *	veil DEVICE COMPONENT	the device reports this component as absent from now on
+ *	engines NETDEV MASK	the net device has these engines, which do nothing;
+ *				report the calls since the last report
+ *	reset ADDR PORT		reset queue pairs that are not connected; the listener
+ *				there does not answer
+ *	program QPN		open the link on a queue pair of a program, of the
+ *				device that listens
  */
 #include <linux/kernel.h>
 #include <linux/module.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * stack_test.ko, pairs of stack_mock, and what only it can do: no memory.
+ * stack_test.ko, pairs of stack_mock, and cases that only it has: no memory, gaps.
  */
 #include <linux/kernel.h>
 

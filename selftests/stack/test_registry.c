@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * stack_test.ko, lifetimes of what is registered: a device goes while it is
- * queried, a provider or a NIC driver leaves while a call is inside.
+ * stack_test.ko, lifetimes of registrations: a device is removed while it is queried,
+ * a provider or a NIC driver unregisters while it is called or held.
  */
 #include <linux/completion.h>
 #include <linux/delay.h>
@@ -107,7 +107,7 @@ static void st_registered(struct ib_device *dev)
 	      !rdma_stack_get_link(dev), "nothing is known after unregistration");
 }
 
-/* The provider leaves with a query inside */
+/* The provider unregisters during a query */
 static void st_leave_queried(struct ib_device *dev)
 {
 	struct st_call query, leave;
@@ -144,7 +144,7 @@ static void st_remove_queried(struct ib_device *dev)
 	complete_all(&gate.open);
 	kt_ok(st_call_end(&change) && gate.left, "the change was reported");
 	kt_ok(st_call_end(&del), "the device goes then");
-	/* A pointer only, by now */
+	/* dev is freed; only the value of the pointer is used */
 	rdma_stack_changed(dev);
 	kt_ok(true, "changes of a removed device are ignored");
 }
@@ -200,7 +200,7 @@ static void st_providers(void)
 static struct {
 	struct net_device *netdev;
 	const struct iwarp_offload_ops *held;
-	bool keep;		/* do not let go when told to */
+	bool keep;		/* the notifier does not give up @held */
 	u32 supported;
 	unsigned int changed, gone;
 	struct completion told;
@@ -317,7 +317,7 @@ static void st_offload_place(struct net_device *netdev)
 	st_nic.supported = 0;
 }
 
-/* The driver leaves while a provider holds on */
+/* The driver unregisters while a provider holds it */
 static void st_offload_held(struct net_device *netdev)
 {
 	struct st_call leave;
@@ -413,7 +413,7 @@ static void st_offloads(void)
 }
 
 /**
- * st_registry_tests() - lifetimes
+ * st_registry_tests() - lifetimes of devices, providers and NIC drivers
  */
 void st_registry_tests(void)
 {

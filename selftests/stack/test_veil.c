@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * stack_test.ko: a device of another driver with a table of ours, in which one
- * component is not there. Its shared link stays what it is.
+ * stack_test.ko: this module takes the place of the provider of a device, and reports
+ * one component as absent. The shared link of the device stays the same.
  */
 #include <linux/string.h>
 
@@ -10,7 +10,7 @@
 static enum rdma_stack_comp st_absent;
 static char st_veiled[16];
 static bool st_veiling;
-static struct ib_device *st_dev;	/* that has our table */
+static struct ib_device *st_dev;	/* the device, while it is changed */
 static struct rdma_stack_provider st_veil_provider;
 
 static void st_veil_query(struct ib_device *dev, struct ib_qp *qp,
@@ -21,7 +21,7 @@ static void st_veil_query(struct ib_device *dev, struct ib_qp *qp,
 	map->link = true;
 }
 
-/* Of each device that there is, and that comes later */
+/* Called for each device, also for later ones, when st_veiling is false */
 static int st_veil_add(struct ib_device *dev)
 {
 	const struct rdma_stack_link *link = rdma_stack_get_link(dev);
@@ -37,7 +37,7 @@ static int st_veil_add(struct ib_device *dev)
 	return 0;
 }
 
-/* It goes, or we do */
+/* The device or this module is removed */
 static void st_veil_remove(struct ib_device *dev, void *data)
 {
 	rdma_stack_unregister(dev);
@@ -51,7 +51,7 @@ static struct ib_client st_veil_client = {
 };
 
 /**
- * st_veil_exit() - no device has a table of ours any more
+ * st_veil_exit() - end the change of a device
  */
 void st_veil_exit(void)
 {
@@ -61,8 +61,8 @@ void st_veil_exit(void)
 }
 
 /**
- * st_veil() - change the table of a device, until that goes, or this module
- * @args: its name, and the number of the component; one device at a time
+ * st_veil() - report a component as absent, until the device or this module is removed
+ * @args: name of the device, and number of the component; one device at a time
  *
  * Return: 0 or a negative errno.
  */

@@ -5,9 +5,9 @@
  *
  *	modprobe test_unreadable port=PORT
  *
- * From when 1 is written to /sys/module/test_unreadable/parameters/on, packets of TCP over
- * IPv4 to that port are marked, if they have fragments. "marked" counts them. The payload
- * stays where it is, so code that reads it finds it: the mark alone has to stop it.
+ * After 1 was written to /sys/module/test_unreadable/parameters/on, received packets of TCP
+ * over IPv4 to that port are marked if they have fragments. "marked" counts them. The payload
+ * stays where it is, so code that ignores the mark can read it.
  */
 #include <linux/ip.h>
 #include <linux/module.h>
