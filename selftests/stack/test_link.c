@@ -639,7 +639,7 @@ static bool st_run_case(const struct st_env *env, const char *name,
 	int err;
 
 	if (!p)
-		return false;
+		return kt_ok(false, "%s, %s: there is memory", env->name, name);
 	p->env = env;
 	st_end_init(&p->end[0]);
 	st_end_init(&p->end[1]);

@@ -391,7 +391,7 @@ static void st_offloads(void)
 	int err;
 
 	netdev = alloc_netdev(0, "stnic%d", NET_NAME_UNKNOWN, st_nic_setup);
-	if (!netdev)
+	if (!kt_ok(netdev, "there is memory for a net device"))
 		return;
 	err = register_netdev(netdev);
 	if (!kt_ok(!err, "the net device is registered: %d", err)) {

@@ -222,7 +222,7 @@ void vt_scale_tests(void)
 	u64 post, pair;
 	u32 n;
 
-	if (!qps || !c)
+	if (!kt_ok(qps, "there is memory for queue pairs") || !c)
 		goto out;
 	/* the first call of each does not count */
 	vt_scale_pair(&c->b, qps, 0);
