@@ -15,7 +15,7 @@ die() {
 	exit 1
 }
 
-# counter NAME: of all hosts
+# counter NAME: sum of a counter over all hosts
 counter() {
 	local i
 
@@ -24,14 +24,14 @@ counter() {
 	done | awk -v name="$1" '$1 == name { n += $2 } END { printf "%.0f\n", n }'
 }
 
-# run PLAN TRANSPORT: the hash of the last picture
+# run PLAN TRANSPORT: run it, and print the hash of the last picture
 run() {
 	fs-run --netns -t 300 -d "TRANSPORT=$2" -d "OUT=$OUT" -o /tmp/lines "$HERE/$1.plan" >&2 ||
 		die "$1 over $2 did not work"
 	sed -n 's/.*"hash":"\([0-9a-f]*\)".*/\1/p' /tmp/lines | tail -n 1
 }
 
-# show PLAN WHAT: over both, and compare
+# show PLAN WHAT: run it over TCP and over SDP, and compare the pictures
 show() {
 	local tcp sdp before after
 

@@ -191,8 +191,8 @@ over() {
 # moving: has the client sent a megabyte since?
 moving() { [ $(($(sdp_bytes) - MOVED)) -gt 1000000 ]; }
 
-# phase PROFILE: SECONDS_IPERF of the iperf3 that runs, with the profile it has now; who
-# computes its CRCs
+# phase PROFILE: measure the running iperf3 for SECONDS_IPERF, with the profile that it has
+# now: bytes, time of the processors, and CRCs by the hosts and by the NICs
 phase() {
 	local crc cpu bytes all
 
@@ -206,7 +206,7 @@ phase() {
 	cpu=$(($(cpu) - cpu))
 	counters_take end
 	in_b sdpstat stack -j $DEVICE "$QPN" >"$T/stack.json"
-	# the counters are of a little more time
+	# the counters cover a little more time
 	all=$(($(counters_diff b begin end sdp_tx_bytes)))
 	crc=$(for end in a b; do
 		counters_diff $end begin end hyb_tx_crc_bytes hyb_rx_crc_bytes \
@@ -220,7 +220,7 @@ phase() {
 		"$(sed -n 's/.*"components": *\({[^}]*}\).*/\1/p' "$T/stack.json")"
 }
 
-# switch PROFILE: of the queue pairs that there are, while data moves
+# switch PROFILE: set it for all queue pairs, while data moves
 switch() {
 	local file
 

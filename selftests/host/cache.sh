@@ -19,7 +19,7 @@ guest() {
 		--qemu -plugin --qemu "$WORK/cache_model.so,out=$WORK/lines" -c "$*"
 }
 
-# traffic BYTES: bytes between cache and memory for each of BYTES, the last round
+# traffic BYTES: bytes between cache and memory for each of BYTES, in the last round
 traffic() {
 	tail -n 3 "$WORK/lines" | awk -v bytes="$1" '
 		{ lines += $3 + $4 }

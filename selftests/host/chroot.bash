@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Commands in a chroot of a fresh Debian, whose directory is in ROOT.
+# Run commands in a chroot of a fresh Debian, in the directory $ROOT (sourced).
 
-# in_root COMMAND...: in the chroot, as root; neither its services nor ours are started
+# in_root COMMAND...: run it in the chroot, as root, with namespaces of its own
 in_root() {
 	# shellcheck disable=SC2016 # expanded there
 	unshare --mount --uts --ipc --pid --fork --kill-child sh -c '

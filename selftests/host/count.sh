@@ -12,7 +12,7 @@ set -u
 bench=$TOP/selftests/bench
 build=${BUILD:-$TOP/build}
 
-# Status 1: a goal is missed, as a single row may do
+# count: run the benchmark. Its status 1 says that a goal is missed, which a single row may do.
 count() {
 	KERNEL=6.1 PARTS=veth MTUS=1500 SIZES=64K LAT_SIZES=1 REPS=2 \
 		WHATS=sdp-enhanced/hybrid "$bench/run.sh"

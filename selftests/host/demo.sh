@@ -14,8 +14,8 @@ last_line() {
 	[ "$(tail -n 1 "$WORK/demo")" = "demo: ok" ]
 }
 
-# Every program ran over both, and over SDP its bytes went there; a byte was copied little
-# more than once, and the CRCs moved from the hosts to the NICs
+# Every program ran over TCP and SDP, and used no SDP bytes over TCP; SDP copied a byte less than
+# 1.3 times, and the CRCs moved from the hosts to the NICs
 facts() {
 	python3 - "$build/demo.json" <<'END'
 import json, sys
@@ -38,7 +38,7 @@ sys.exit(not (demo["ok"] and demo["last_step"] == "done"
 END
 }
 
-# Two charts, what the processors spend, and where the components are
+# Two charts, and two tables: the time of the processors, and the places of the components
 page() {
 	[ "$(grep -o '<svg' "$build/demo.html" | wc -l)" -eq 2 ] &&
 		[ "$(grep -o '<table' "$build/demo.html" | wc -l)" -eq 2 ]
@@ -57,7 +57,7 @@ demo_filters() {
 rm -f "$build/demo.json"
 check "make demo succeeds" demo
 check "make demo ends with demo: ok" last_line
-check "demo.json says what ran" facts
+check "demo.json has the results that are expected" facts
 check "demo.html has charts and tables" page
 check "make demo-filters ends with demo-filters: ok" demo_filters
 check "make demo-filters leaves pictures" test -s "$build/demo-filters/scope.png" -a -s "$build/demo-filters/iso.png"

@@ -14,7 +14,7 @@ if ! /usr/bin/python3 -c 'import numpy, skimage' 2>/dev/null; then
 fi
 BIN=$WORK/bin
 
-# plan APPLICATION STATEMENT...: that of the demo, on this machine
+# plan APPLICATION STATEMENT...: run the demo's plan on this machine, with these units of work
 plan() {
 	sed 's/10\.0\.0\.[0-9]/127.0.0.1/; s/^uow.*//; s,/demo/,'"$WORK/"',' \
 		"$TOP/selftests/demo/$1.plan" >"$WORK/plan"

@@ -27,7 +27,7 @@ sum() {
 		"$build/6.1/profile.txt"
 }
 
-# profile KIND: of 32 MB, so that how a connection begins is little of it
+# profile KIND: of 32 MB, of which the start of the connection is a small part
 profile() {
 	rm -f "$build/6.1/profile.txt"
 	BUILD=$build KERNEL=6.1 "$TOP/selftests/bench/profile.sh" -L veth \

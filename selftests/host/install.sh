@@ -43,8 +43,8 @@ headers_compile() {
 	done
 }
 
-# modules_in DIR: these and no others, for that kernel, with what they need to be
-# found by
+# modules_in DIR: these modules and no others, for that kernel, with this version and the alias
+# that loads sdp
 modules_in() {
 	local name
 
@@ -58,7 +58,7 @@ modules_in() {
 	modinfo -F alias "$1/sdp.ko" | grep -qx net-pf-27
 }
 
-# As it is, for /usr/local, then for somewhere else
+# Built for the default /usr/local, then installed for /usr
 check "make succeeds" make
 check "make install succeeds" make install DESTDIR="$WORK/stage" PREFIX=/usr
 check "programs, headers and manual pages are installed" installed \
@@ -69,7 +69,7 @@ check "programs, headers and manual pages are installed" installed \
 check "the headers can be included" headers_compile
 check "the modules are installed" modules_in "$WORK/stage/lib/modules/$release/updates"
 
-# fails_midway: a directory of pages that is none; others are installed after it
+# fails_midway: a directory of pages cannot be made, while later ones can
 fails_midway() {
 	mkdir -p "$WORK/half/usr/share/man"
 	: >"$WORK/half/usr/share/man/man1"
@@ -77,7 +77,7 @@ fails_midway() {
 }
 check "a page that cannot be installed is a failure" fails_midway
 
-# relative: to the directory that make was called in, all of it
+# relative: all names are relative to the directory where make was called
 relative() {
 	make install-tools install-doc DESTDIR=stage BUILD=out PREFIX=/usr || return
 	[ -x stage/usr/bin/sdp-run ] && [ -s stage/usr/share/man/man1/sdp-run.1 ] &&
@@ -86,7 +86,7 @@ relative() {
 check "make install works with relative directory names" relative
 rm -rf stage out
 
-# runs PREFIX: its programs say the version, and look for the library there
+# runs PREFIX: the programs there print the version, and sdp-run has the path of the library there
 runs() {
 	[[ $("$1/bin/sdp-run" --version) = *"$version"* ]] &&
 		[[ $("$1/sbin/sdpstat" --version) = *"$version"* ]] &&
@@ -96,7 +96,7 @@ runs() {
 check "make install-tools succeeds" make install-tools install-doc PREFIX="$WORK/opt"
 check "sdp-run finds the library where it was installed" runs "$WORK/opt"
 
-# outside: files that were written elsewhere than below PREFIX
+# outside: no file in /usr whose name has "sdp" is newer than the mark
 outside() { ! find / -xdev -newer "$WORK/before" -name '*sdp*' -not -path '/proc/*' \
 	-not -path "$WORK/*" -not -path '/tmp/*' -not -path "$TOP/*" -not -path "$build/*" \
 	-path '/usr/*' | grep .; }
@@ -109,7 +109,7 @@ check "make uninstall succeeds" make uninstall PREFIX=/usr DESTDIR="$WORK/stage"
 nothing_left() { ! find "$WORK/stage" -type f -o -type l | grep .; }
 check "make uninstall leaves no file" nothing_left
 
-# own_alone: the link of "sdpctl trust on" goes as well, and no directory that was there
+# own_alone: the link of "sdpctl trust on" is removed as well, and no directory that existed before
 own_alone() {
 	local own=$WORK/own
 	local where=(O="$own/out" PREFIX="$own/usr" LIBDIR="$own/lib/sdp" TRUSTDIR="$own/trust")
@@ -121,9 +121,9 @@ own_alone() {
 	[ -d "$own/lib" ] && [ ! -e "$own/lib/sdp" ] && [ ! -L "$own/trust/libsdp.so" ] &&
 		[ ! -e "$own/usr/share/doc/sdp-tools" ]
 }
-check "make uninstall takes its own alone, and all of it" own_alone
+check "make uninstall removes all of its own files, and no others" own_alone
 
-# refuses WORDS COMMAND...: it fails, and says that
+# refuses WORDS COMMAND...: it fails, and its output has these words
 refuses() {
 	local words=$1 said
 
@@ -188,8 +188,8 @@ check "the modules can be loaded" loads "$WORK/lib/$release/updates/dkms"
 check "dkms remove succeeds" run_dkms remove --no-depmod "iwarp-sdp/$version" --all
 check "no file is left" status_is ""
 
-# by_make TARGET: with directories of our own in the place of those that DKMS has, and no
-# kernel to build for
+# by_make TARGET: with this test's directories in the place of those of DKMS, and no kernel to
+# build for
 by_make() {
 	# shellcheck disable=SC2016 # expanded there
 	unshare --mount sh -c 'mount --bind "$1/dkms" /var/lib/dkms &&
@@ -202,7 +202,7 @@ sources() { [ "$(ls "$WORK/usr-src")" = "$1" ]; }
 check "make install-dkms succeeds" by_make install-dkms
 check "dkms shows the modules as added" status_is added
 check "make install-dkms gives DKMS the sources" sources "iwarp-sdp-$version"
-check "make install-dkms takes the place of an earlier one" by_make install-dkms
+check "make install-dkms replaces an earlier one" by_make install-dkms
 check "make uninstall-dkms succeeds" by_make uninstall-dkms
 check "make uninstall-dkms leaves nothing in DKMS" status_is ""
 check "make uninstall-dkms leaves no sources" sources ""

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The Debian packages, as "make deb" builds them, in a fresh Debian 12 and 13: installed,
-# used, upgraded, removed. The chroots are of this machine's mirror. Run by
+# used, upgraded, removed. The chroots are made from this machine's mirror. Run by
 # scripts/check.sh --long, and alone, without arguments. RELEASES: the releases to test.
 set -u
 
@@ -16,8 +16,8 @@ set -u
 . "$TOP/scripts/apt.sh"
 unset MAKEFLAGS MAKELEVEL MFLAGS DESTDIR PREFIX BUILD KDIR LD_PRELOAD
 
-# The needs of the packages beside a minimal system, so that the network is used once;
-# programs to use them with
+# The dependencies of the packages beside a minimal system, so that the network is used once, and
+# programs for the tests
 INCLUDE=dkms,linux-headers-amd64,iproute2,procps,kmod,systemd,redis-server,curl,pkgconf,gcc,libc6-dev
 
 # A copy as a user has it
@@ -58,7 +58,7 @@ rpm_bin() {
 
 check "make rpm where sbin is bin" rpm_bin
 
-# musl_symbols: the library of the package wants no function that glibc alone has
+# musl_symbols: the library of the package needs no symbol that only glibc has
 musl_symbols() {
 	local out
 
@@ -67,7 +67,7 @@ musl_symbols() {
 	! grep ' U __' <<<"$out" | grep -vE ' __(errno_location|progname|stack_chk_fail)(@|$)'
 }
 
-check "the library of the package is one for musl, too" musl_symbols
+check "the library of the package needs no symbol that musl lacks" musl_symbols
 
 # The next version
 sed -i "s/^PACKAGE_VERSION=.*/PACKAGE_VERSION=\"$new\"/" dkms.conf
@@ -106,7 +106,7 @@ built() {
 	[ "$(in_root ls /usr/src | grep -c iwarp-sdp)" -eq 1 ]
 }
 
-# only_sources VERSION: what DKMS has been given
+# only_sources VERSION: DKMS has got the sources of the modules, and nothing else
 only_sources() {
 	! find "$ROOT/usr/src/iwarp-sdp-$1" -type f ! -name '*.[ch]' ! -name 'Kbuild*' \
 		! -name probe.sh ! -name dkms.conf ! -name COPYING | grep . &&
@@ -129,7 +129,7 @@ fallback() {
 		[ "$(grep -cx PONG <<<"$got")" -eq 2 ]
 }
 
-# of Debian's redis-server.service
+# unit: sdp-run enables and disables Debian's redis-server.service; systemd accepts the units
 unit() {
 	local file=$ROOT/etc/systemd/system/redis-server.service.d/50-sdp.conf
 
@@ -143,7 +143,7 @@ unit() {
 	in_root sdp-run disable redis-server && [ ! -e "${file%/*}" ]
 }
 
-# trusted: the library is in a set-user-ID program that a user starts
+# trusted: the library is preloaded into a set-user-ID program that a user starts
 trusted() {
 	# shellcheck disable=SC2016 # expanded there
 	in_root sh -c 'install -m 4755 "$(command -v cat)" /tmp/cat
@@ -181,7 +181,7 @@ files() {
 		-printf '/%P\n' | sort
 }
 
-# None is there that was not there before the packages
+# leftovers: no file exists that did not exist before the packages
 leftovers() {
 	files >"$WORK/after"
 	! comm -13 "$WORK/before" "$WORK/after" | grep .
@@ -211,7 +211,7 @@ release() {
 	check "$suite: upgraded" install_debs "$WORK/next"
 	check "$suite: after the upgrade libsdp is still preloaded into them" trusted
 	check "$suite: DKMS has the new modules alone" built "$new"
-	check "$suite: services are enabled when they go" in_root sdp-run enable redis-server
+	check "$suite: a service is enabled before the removal" in_root sdp-run enable redis-server
 	check "$suite: removed" in_root apt-get -q -y --auto-remove \
 		purge iwarp-sdp-dkms sdp-tools libsdp-dev
 	check "$suite: nothing is left" leftovers

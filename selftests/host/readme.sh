@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The commands for a real machine of the README, then of the first steps in deployment.rst,
-# as they stand there, in a fresh Debian 12 and 13: those of make and apt in a chroot, with
-# the release's own compiler and lintian; the others in a virtual machine with that disk,
-# the release's kernel and systemd as init. It prints the seconds that they took, and judges
-# none. Run by scripts/check.sh --long, and alone, without arguments. RELEASES: the releases
-# to test.
+# unchanged, in a fresh Debian 12 and 13: those of make and apt in a chroot, with the
+# release's own compiler and lintian; the others in a virtual machine with that disk, the
+# release's kernel and systemd as init. The test prints the seconds that they took, which no
+# check depends on. Run by scripts/check.sh --long, and alone, without arguments. RELEASES:
+# the releases to test.
 set -u
 
 # shellcheck source=selftests/host/tap.bash
@@ -47,7 +47,7 @@ debian() {
 	in_root apt-get -q -d install $FETCH
 }
 
-# commands: those of the README, in the chapter for a real machine, and of the first steps
+# commands: those of the README's chapter for a real machine, and of the first steps
 commands() {
 	sed -n '/^Use it on a real machine/,/^Limits/p' "$TOP/README.rst" >"$WORK/chapter.rst"
 	sed -n '/^First steps/,/^Packages/p' "$TOP/Documentation/deployment.rst" \
@@ -55,10 +55,10 @@ commands() {
 	in_document "$WORK/chapter.rst"
 }
 
-# there COMMAND: in the source tree of the chroot
+# there COMMAND: run it in the source tree of the chroot
 there() { in_root sh -c "cd /root/iwarp-sdp && $1"; }
 
-# clean: lintian has nothing to say, about what make deb made
+# clean: lintian reports nothing about the packages of make deb
 clean() {
 	there 'apt-get -q install lintian >/dev/null &&
 		lintian --allow-root --fail-on error,warning build/deb/*.changes'
@@ -91,7 +91,7 @@ disk() {
 		truncate -s 4G "$WORK/disk" && mke2fs -q -t ext4 -d "$ROOT" "$WORK/disk"
 }
 
-# machine: what it says is in $WORK/said, its console in $WORK/console
+# machine: run it. Its second serial port is in $WORK/said, its console in $WORK/console.
 machine() {
 	rm -f "$WORK/said"
 	timeout 1500 qemu-system-x86_64 -nodefaults -no-user-config -display none -machine q35 \
@@ -111,13 +111,13 @@ machine() {
 	}
 }
 
-# details TITLE: fails, and shows what the machine said about that
+# details TITLE: fails, and prints the output of that check in the machine
 details() {
 	sed -n "/^not ok $(sed 's/[][\/.*^$]/\\&/g' <<<"$1")\r*\$/,/^[^#]/{/^#/s/^# //p}" "$WORK/said"
 	false
 }
 
-# results SUITE: of the checks in the machine, as checks of ours
+# results SUITE: each check in the machine becomes a check of this test
 results() {
 	local line
 

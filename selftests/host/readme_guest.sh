@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# In the machine of readme.sh: the commands in ./commands, one a line, with what shows that
-# each has done its work; then a reboot, after which what was enabled is there. Lines
-# "ok TITLE", "not ok TITLE" and "# ..." go to the second serial port; the last is "end".
+# In the machine of readme.sh: the commands in ./commands, one a line, with checks of their
+# effects; then a reboot, after which everything that was enabled must work. Lines "ok TITLE",
+# "not ok TITLE" and "# ..." go to the second serial port; the last is "end".
 #
 # shellcheck disable=SC2016 # commands in quotation marks are run later
 exec >/dev/ttyS1 2>&1 </dev/null
@@ -11,7 +11,7 @@ stty -F /dev/ttyS1 raw
 cd /root || exit 1
 SERVER=10.9.0.1
 
-# check TITLE COMMAND...: what it printed is shown if it fails
+# check TITLE COMMAND...: its output is shown if it fails
 check() {
 	local title=$1 said
 	shift
@@ -23,7 +23,7 @@ check() {
 	fi
 }
 
-# soon COMMAND...: within some time it succeeds
+# soon COMMAND...: it succeeds within 120 attempts, half a second apart
 soon() {
 	local i
 	for ((i = 0; i < 120; i++)); do
@@ -33,7 +33,7 @@ soon() {
 	return 1
 }
 
-# says TEXT SAID
+# says TEXT SAID: TEXT is in SAID
 says() { [[ $2 = *"$1"* ]] || { echo "$2"; return 1; }; }
 
 opens() { sdpstat -s -z | awk '$1 == "active_opens" { print $2 }'; }
@@ -56,7 +56,7 @@ listens() { ss -Htln "sport = :$1" | grep -q .; }
 
 device() { rdma link show | grep "netdev $1 *\$"; }
 
-# serve COMMAND PORT: in the background, until another one does
+# serve COMMAND PORT: start a server in the background, and end the one before
 serve() {
 	[ -z "$served" ] || { kill "$served" && wait "$served"; }
 	bash -c "exec $1" >served 2>&1 &
@@ -64,7 +64,7 @@ serve() {
 	check "$1" soon listens "$2"
 }
 
-# one COMMAND: of the documents
+# one COMMAND: run a command of the documents, with the checks for it
 one() {
 	case $1 in
 	*"systemctl enable --now sdp@"*)
@@ -79,7 +79,7 @@ one() {
 	esac
 }
 
-# redis: the service of Debian, as the commands have left it
+# redis WHEN: the service of Debian, as the commands have set it up
 redis() {
 	check "$1: Redis as a service, over SDP alone" soon over_sdp \
 		'[ "$(sdp-run -o redis-cli ping)" = PONG ]'
@@ -95,7 +95,7 @@ fallback() {
 	kill $!
 }
 
-# postgresql: with the commands of deployment.rst, of another version perhaps
+# postgresql: with the commands of deployment.rst, for the version that is installed
 postgresql() {
 	local version command said
 
@@ -146,7 +146,7 @@ services() {
 	postgresql
 }
 
-# firewall: the rule of deployment.rst, and nothing else that is new
+# firewall: the rule of deployment.rst alone lets new connections in
 firewall() {
 	nft -f - <<-END
 	table inet test {
@@ -159,7 +159,7 @@ firewall() {
 	END
 	check "the rule of nftables lets SDP and TCP through" nft list chain inet test input
 	redis "behind a firewall"
-	check "the firewall counts for other ports" \
+	check "the firewall applies to other ports" \
 		bash -c '! timeout 5 sdp-run redis-cli -p 6380 ping'
 	nft delete table inet test
 }
@@ -184,8 +184,7 @@ confined() {
 }
 
 
-# plugged: a network device that comes when the machine has been up for long, goes, and
-# comes again
+# plugged: a network device that comes after the boot, goes, and comes again
 plugged() {
 	local time
 
@@ -208,7 +207,7 @@ signed() {
 		-in /var/lib/dkms/mok.pub
 }
 
-# clean: the kernel has no complaint, and no unit has failed
+# clean WHEN: the kernel has no complaint, and no unit has failed
 clean() {
 	check "$1: no unit has failed" bash -c '! systemctl --failed --no-legend | grep .'
 	check "$1: the kernel has no complaint" bash -c \

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# "make report", as little of it as there can be: one panel that is measured in a virtual
-# machine, some that are computed, and what it says to wrong input. Run by scripts/check.sh
-# --long, and alone, without arguments.
+# The smallest runs of "make report": one panel that is measured in a virtual machine, some
+# that are computed, and the messages for wrong input. Run by scripts/check.sh --long, and
+# alone, without arguments.
 set -u
 
 # shellcheck source=selftests/host/tap.bash
@@ -13,7 +13,7 @@ export BUILD=${BUILD:-$TOP/build} REPORT=$WORK/report
 unset FIGURES FULL ONLY BASE LANE
 out=$REPORT
 
-# status WANTED VARIABLE=VALUE...: of a run with these settings
+# status WANTED VARIABLE=VALUE...: a run with these settings has that exit status
 status() {
 	local want=$1 rc=0
 
@@ -65,7 +65,7 @@ again() {
 	! grep -q 'to measure' <<<"$text"
 }
 
-# Two machines that are this one: TCP is measured, and named is what is not there
+# Two hosts that are both this machine: TCP is measured, and the missing rows are named
 machines() {
 	local text
 
@@ -92,7 +92,8 @@ silent() {
 		LANE=real HOSTS="127.0.0.1 nowhere"
 }
 
-# before_packages: wrong input is said before packages are installed, of which none is there
+# before_packages WORDS VARIABLE=VALUE...: no package is found here. Wrong input is reported before
+# any is installed.
 before_packages() {
 	mkdir -p "$WORK/none"
 	printf '#!/bin/sh\n' >"$WORK/none/dpkg-query"

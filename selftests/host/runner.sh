@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Promises of the VM runner about a COMMAND: its exit status, or one that says what went
-# wrong, and a log to see it in. Run by scripts/check.sh --long, and alone, without
-# arguments.
+# Promises of the VM runner about a COMMAND: the run has its exit status, or one for the
+# failure of the guest, and a log that shows the reason. Also the choice of tests. Run by
+# scripts/check.sh --long, and alone, without arguments.
 set -u
 
 # shellcheck source=selftests/host/tap.bash
@@ -12,7 +12,7 @@ unset MAKEFLAGS MAKELEVEL MFLAGS
 build=${BUILD:-$TOP/build}
 out=$WORK/out
 
-# guest STATUS OPTION...: what the run ends with
+# guest STATUS OPTION...: a run with these options ends with that status
 guest() {
 	local want=$1 got
 
@@ -24,10 +24,10 @@ guest() {
 	[ $got -eq "$want" ]
 }
 
-# logged WORDS: by the kernel
+# logged WORDS: they are in the console's log
 logged() { grep -aq "$1" "$out/console.log" || { tail -n 5 "$out/console.log"; false; }; }
 
-# asks WORDS FIELD...: what the runner makes of the words of such a test
+# asks WORDS "FIELD...": the runner's fields for a test whose "# vm:" line has these words
 asks() {
 	mkdir -p "$WORK/tree/made"
 	printf '#!/bin/sh\n# vm: %s\n' "$1" >"$WORK/tree/made/up.sh"
@@ -38,7 +38,7 @@ asks() {
 		print(*[test[word] for word in sys.argv[2].split()])' "$WORK/tree" "$2"
 }
 
-# says WANTED COMMAND...
+# says WANTED COMMAND...: its output is WANTED
 says() {
 	local want=$1 got
 
@@ -48,7 +48,7 @@ says() {
 	[ "$got" = "$want" ]
 }
 
-# shares PART...: of six tests, those of each part
+# shares PART...: the tests of each part, out of six
 shares() {
 	PYTHONPATH=$TOP/selftests/vm python3 -B -c 'if True:
 		import sys, vm
@@ -57,7 +57,7 @@ shares() {
 			print(*[test["name"] for test in vm.share(tests, part)])' "$@" | sed '/^#/d'
 }
 
-# refused PART: with a sentence, before anything is built
+# refused PART: status 2, with a sentence about the part
 refused() {
 	PART=$1 "$TOP/selftests/vm/run.sh" 2>"$WORK/said"
 	[ $? -eq 2 ] && grep "PART=$1: a part of the tests is" "$WORK/said"

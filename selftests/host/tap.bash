@@ -9,8 +9,8 @@ WORK=$(mktemp -d)
 trap 'rm -rf "$WORK"' EXIT
 tap_n=0 tap_failed=0
 
-# check DESCRIPTION COMMAND...: ok if the command succeeds; what it printed is
-# shown if not
+# check DESCRIPTION COMMAND...: ok if the command succeeds, else the end of its output is
+# shown. It runs in a subshell.
 check() {
 	local text what=$1
 	shift

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# "make vm": a person at a terminal types what its greeting shows.
+# "make vm": the commands of its greeting, typed at a terminal.
 set -u
 
 # shellcheck source=selftests/host/tap.bash
@@ -12,7 +12,7 @@ build=${BUILD:-$TOP/build}
 # shown: the commands of the greeting
 shown() { sed -n "/^cat <<'END'/,/^END/p" "$TOP/selftests/vm/bashrc" | awk -F'\t+' '/^\t/ { print $2 }'; }
 
-# typed: a person needs some time before the first server listens, and has no pager here
+# typed: the commands, with time for each server to listen, and without a pager
 typed() {
 	echo PAGER=cat
 	shown | sed -E '/^(in_b )?sdp-run (iperf3 -s|redis-server)/a sleep 10'
@@ -24,7 +24,7 @@ session() {
 		{ tail -n 40 "$WORK/said"; false; }
 }
 
-# printed COMMAND: what it has printed, then its status
+# printed COMMAND: its output, then its status
 printed() { awk -v c="@@> $1" 'on; /^@@/ { on = $0 == c }' "$WORK/said"; }
 
 succeeds() {
@@ -32,7 +32,7 @@ succeeds() {
 	[ "$(printed "$1" | tail -n 1)" = @@0 ]
 }
 
-# prints COMMAND REGEX
+# prints COMMAND REGEX: a line of its output matches
 prints() {
 	printed "$1"
 	printed "$1" | grep -Eq "$2"
@@ -44,7 +44,7 @@ while IFS= read -r command; do
 	check "$command" succeeds "$command"
 done < <(shown)
 check "iperf3 was over SDP" prints "in_a sdpstat; in_a sdpstat -s" '^active_opens +[1-9]'
-check "rdma link shows a device of each namespace, and that of lo" \
+check "rdma link shows the device of lo" \
 	prints "rdma link" 'netdev lo'
 check "Redis answers at a loopback address" prints "sdp-run redis-cli ping" '^PONG'
 check "psql answers" prints "in_a sdp-run psql -h 10.0.0.2 -U postgres -c 'select version()'" \

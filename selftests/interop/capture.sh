@@ -62,20 +62,20 @@ capture() {
 	net_down
 }
 
-# messages NAME MARKERS [INTERVAL]: one at a time, each in a segment of its own
+# messages NAME MARKERS [INTERVAL]: single messages, each in a segment of its own
 messages() {
 	devices "$1" hybrid hybrid "$2" "${3-}" || return
 	dump_start "$1"
 	serve hyb-target -h 10.0.0.2 -p 7900
-	ktap_check "$1: messages of SDP are decoded" in_a hyb-target -c -n 100 -h 10.0.0.2 -p 7900
+	ktap_check "$1: messages pass" in_a hyb-target -c -n 100 -h 10.0.0.2 -p 7900
 	dump_stop
 	stop_bg "$SERVER"
 	net_down
 }
 
-# nic_made NAME PROFILE: the NIC of a completes what a sends, as the profile says, the host
-# of b what b sends. b captures: there the NIC of a has completed the packets, and GRO has not
-# merged them yet.
+# nic_made NAME PROFILE: the NIC of a completes packets of a as the profile says; the host of b
+# completes those of b. b captures: there the NIC of a has completed the packets, and GRO has
+# not merged them yet.
 nic_made() {
 	local n
 
@@ -92,15 +92,15 @@ nic_made() {
 	stop_bg "$SERVER"
 	dump_start "$1-messages" b
 	serve hyb-target -h 10.0.0.2 -p 7900
-	ktap_check "$1: messages of SDP are decoded" in_a hyb-target -c -n 100 -h 10.0.0.2 -p 7900
+	ktap_check "$1: messages pass" in_a hyb-target -c -n 100 -h 10.0.0.2 -p 7900
 	dump_stop
 	stop_bg "$SERVER"
 	n=$(($(in_a ethtool -S va | awk '$1 == "tx_engine_crc_bytes:" { print $2 }') - n))
 	ktap_check "$1: the NIC has computed CRCs of $n bytes" test "$n" -gt 300000
 }
 
-# aligned NAME MTU...: RDMA Writes over hnic, which cuts what TCP gives it in one piece,
-# captured where they arrive; one for each MTU
+# aligned NAME MTU...: RDMA Writes with each MTU over hnic, which cuts the large packets of TCP;
+# captured where they arrive
 aligned() {
 	local mtu name=$1
 
@@ -116,6 +116,7 @@ aligned() {
 	dump_stop
 }
 
+# segments: FPDUs begin where segments begin, although the NIC cuts the packets
 segments() {
 	NET_LINK=hnic
 	if ! dev_up hybrid hybrid || ! kt_load ulp_load; then

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# One row of the interoperability matrix: programs that know nothing of SDP,
-# client in namespace a, server in b, over AF_SDP by sdp-run, on a given kind
-# of RDMA device at each end. Sourced by the scripts named after the pair.
+# One row of the interoperability matrix: unmodified programs and xfer, client in
+# namespace a, server in b, over AF_SDP by sdp-run, on a given kind of RDMA device at each
+# end. Sourced by the scripts named after the pair, and by long.sh.
 #
 #	XFER_MB		size of the checksummed transfer (64; under a debug
 #			kernel 8)
@@ -46,8 +46,8 @@ serve() {
 	return 1
 }
 
-# cell NAME MIN-BYTES PATTERN COMMAND...: the program in a, over SDP, ends with
-# 0, prints PATTERN (extended, may be empty) and moves MIN-BYTES over SDP
+# cell NAME MIN-BYTES PATTERN COMMAND...: the program in a ends with status 0, prints
+# PATTERN (an extended regular expression, may be empty) and moves at least MIN-BYTES over SDP
 cell() {
 	local name="$PAIR $1: succeeds over SDP" min=$2 pattern=$3 before moved rc
 
@@ -139,7 +139,7 @@ cells_xfer6() {
 	SERVER=$keep
 }
 
-# no socket, no queue pair is left behind
+# cell_clean: no socket and no queue pair is left behind
 cell_clean() {
 	local left
 
@@ -152,7 +152,7 @@ cell_clean() {
 	fi
 }
 
-# matrix KIND-OF-A KIND-OF-B
+# matrix KIND-OF-A KIND-OF-B: all cells; IPv6 only if each end has a namespace
 matrix() {
 	PAIR="$1-$2"
 	dev_up "$1" "$2" || ktap_skip_all "cannot make devices $PAIR"

@@ -90,7 +90,7 @@ run_mtu() {
 	net_down
 }
 
-# messages NAME yes|no: does a verbs client in a exchange messages with the target in b?
+# messages NAME yes|no: whether a verbs client in a can exchange messages with the target in b
 messages() {
 	if in_a timeout 60 hyb-target -c -n 10 -h $SERVER -p 7900 >/dev/null; then
 		ktap_is "$1: messages pass: $2" yes "$2"

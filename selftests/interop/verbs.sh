@@ -60,7 +60,7 @@ pair() {
 	fi
 }
 
-# all_back NAME N: all answers of the rping before came, which its exit status does not show
+# all_back NAME N: all N answers came in the last run of rping, whose status does not show that
 all_back() {
 	ktap_is "$PAIR $1: all data came back" "$(grep -ac '^ping data: ' "$LOG.client")" "$2"
 }
