@@ -23,7 +23,7 @@ guest() {
 traffic() {
 	tail -n 3 "$WORK/lines" | awk -v bytes="$1" '
 		{ lines += $3 + $4 }
-		END { printf "%.3f\n", lines * 64 / bytes }'
+		END { if (NR == 3) printf "%.3f\n", lines * 64 / bytes }'
 }
 
 check "the plugin builds" "${CC:-cc}" -O2 -Wall -shared -fPIC -fvisibility=hidden \
