@@ -132,7 +132,7 @@ int fs_impose_send(struct fs_node *n, struct fs_buf *b)
 }
 
 /**
- * fs_impose_recv() - the same before a message is given to the program
+ * fs_impose_recv() - wait before a message is given to the program, for the times of a curve
  * @n: node
  * @b: message
  *

@@ -14,7 +14,7 @@
 #include "rules.h"
 
 /**
- * struct libsdp_choice - what to ask the kernel for
+ * struct libsdp_choice - arguments of socket()
  * @domain: address family
  * @type: socket type with the flags the program gave
  * @protocol: protocol within @domain

@@ -76,7 +76,7 @@ struct libsdp_rule {
 };
 
 /**
- * struct libsdp_rules - what a file says to one program
+ * struct libsdp_rules - the contents of a file for one program
  * @file: its name; empty: there is none
  * @only: without a file: SDP or nothing, else SDP where it is available
  * @n: rules

@@ -69,7 +69,7 @@ static noreturn void broken(const struct conn *c)
 }
 
 /**
- * client_request() - ask the server for something
+ * client_request() - send a request to the server
  * @c: connection
  * @req: the request
  */
@@ -185,7 +185,7 @@ static void calibrate(struct client *cl, struct job *job)
 }
 
 /**
- * client_measure() - repeat what a test does, once before it counts
+ * client_measure() - run the repetitions of a test, after one that does not count
  * @cl: client
  * @job: the work; its buffers are opened, used and closed here
  * @s: filled in

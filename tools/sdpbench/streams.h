@@ -8,7 +8,7 @@
 #include "client.h"
 
 /**
- * struct stream - a connection, and what a repetition sends on it
+ * struct stream - a connection, and the messages that a repetition sends on it
  * @cl: client
  * @job: the work
  * @conn: the connection
