@@ -20,8 +20,9 @@ both() { in_a sysctl -qw "$@" && in_b sysctl -qw "$@"; }
 results() {
 	local result what
 
-	# a case that was killed has left test_hold loaded
+	# a case that was killed has left these
 	hold_end
+	both net.sdp.port_offset=0
 	[ -s "$1" ] || ktap_fail "no result in $1"
 	while read -r result what; do
 		case $result in
