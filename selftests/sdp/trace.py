@@ -161,6 +161,9 @@ def life():
     a.close()
     c.close()
     closed(one, other)
+    # the connection manager reports the end of a connection that is down already
+    wait_until(lambda: all("DISCONNECTED" in [e["event"] for e in story(c, "sdp_cm_event")]
+                           for c in (one, other)))
     listening = cookie_of(s)
     s.close()
 
